@@ -135,7 +135,7 @@ func checkRequired(ep httpapi.Endpoint, params []httpapi.Param, values map[strin
 	}
 	hint := ""
 	if ep.Name() == "dkim/lookup" {
-		hint = "; diag " + words[2] + " --only mail looks at the common selectors"
+		hint = "; diag " + words[2] + " --only mail checks the common selectors"
 	}
 	return usagef("%s: is required, as in: %s%s", missing, strings.Join(words, " "), hint)
 }
@@ -209,7 +209,7 @@ func (a *app) requestBody(params []httpapi.Param, values map[string]*[]string, a
 		}
 	}
 	if len(args) > 0 {
-		return nil, usagef("there is no field left for the argument %q", args[0])
+		return nil, usagef("the argument %q is one too many", args[0])
 	}
 	body := map[string]any{}
 	for _, p := range params {
@@ -282,19 +282,19 @@ func (a *app) resolveSharedFlags(params []httpapi.Param, values map[string]*[]st
 func (a *app) checkSharedFlags() error {
 	switch {
 	case a.threshold.UnmarshalText([]byte(a.failOn)) != nil:
-		return usagef("--fail-on: %q is none of %s", a.failOn, strings.Join(diag.Info.Values(), ", "))
+		return usagef("--fail-on: %q is not one of %s", a.failOn, strings.Join(diag.Info.Values(), ", "))
 	case a.timeout <= 0:
 		return usagef("--timeout: must be more than 0")
 	case a.color != "auto" && a.color != "always" && a.color != "never":
-		return usagef("--color: %q is none of auto, always, never", a.color)
+		return usagef("--color: %q is not auto, always or never", a.color)
 	case a.formats.count() > 1:
-		return usagef("of --json, --jsonl, --md, --html, --junit and --svg one is enough")
+		return usagef("--json, --jsonl, --md, --html, --junit and --svg exclude each other")
 	case a.formats.csv && a.formats.count() > 0:
-		return usagef("--csv is a format of its own")
+		return usagef("--csv excludes the other formats")
 	case a.formats.csv && a.batch.file == "":
-		return usagef("--csv has a row for each of many targets: name their file with -f")
+		return usagef("--csv needs a list of targets: name its file with -f")
 	case a.quiet && a.verbose:
-		return usagef("--quiet and --verbose do not go together")
+		return usagef("--quiet and --verbose exclude each other")
 	}
 	return a.zone.check(a)
 }
@@ -348,7 +348,7 @@ func subject(ep httpapi.Endpoint, body []byte) string {
 func newOutcome(ep httpapi.Endpoint, result *httpapi.Result) (o outcome, err error) {
 	o = outcome{ep: ep, reply: result.Body, report: result.Report}
 	if !strings.HasPrefix(result.MediaType, "application/json") {
-		return o, usagef("%s answers with an image", ep.Name())
+		return o, usagef("%s returns an image", ep.Name())
 	}
 	if o.report == nil {
 		if o.report, err = ep.Decode(result.Body); err != nil {
@@ -360,7 +360,7 @@ func newOutcome(ep httpapi.Endpoint, result *httpapi.Result) (o outcome, err err
 }
 
 func errNeedsServer(ep httpapi.Endpoint) error {
-	return usagef("%s works on profiles that a server keeps: name it with --server and --key", ep.Name())
+	return usagef("%s works on profiles stored by a server: name it with --server and --key", ep.Name())
 }
 
 // printShort prints the data of the records alone, as dig +short does.
@@ -391,7 +391,7 @@ func (a *app) askAt(
 ) (*httpapi.Result, error) {
 	switch {
 	case a.server != "" && len(servers) > 0:
-		return nil, usagef("%s: the API at %s chooses whom it asks: leave --server and $DIAG_SERVER out to ask from here",
+		return nil, usagef("%s: the API at %s chooses its own name servers: unset --server and $DIAG_SERVER to query from here",
 			servers[0].typed, a.server)
 	case a.server != "":
 		return a.askServer(ctx, ep, body)
@@ -399,7 +399,7 @@ func (a *app) askAt(
 		return nil, errNeedsServer(ep)
 	case len(servers) > 0 && len(a.world.Resolvers) > 0:
 		flag := strings.Join(a.world.Resolvers, ",")
-		return nil, usagef("%s and --resolver %s: one of them is enough", servers[0].typed, flag)
+		return nil, usagef("%s and --resolver %s exclude each other", servers[0].typed, flag)
 	}
 	env, release, err := a.envWithServers(ctx, servers)
 	if err != nil {

@@ -122,11 +122,11 @@ func TestSuggestion(t *testing.T) {
 	for word, want := range map[string]string{
 		"resolv": "did you mean resolve or resolve/propagation?", "reslove": "did you mean resolve?",
 		"certificats": "or certificats/bimi/parse?", "dmrac": "did you mean dmarc?", "mxx": "did you mean mx?", "txtt": "did you mean txt",
-		"nonsense": "diag --help lists them",
+		"nonsense": "diag --help lists all",
 	} {
 		s := newSession(nil)
 		s.run(t.Context(), []string{word})
-		assert.Contains(t, s.err.String(), "diag: there is no check \""+word+"\"; ")
+		assert.Contains(t, s.err.String(), "diag: unknown check \""+word+"\"; ")
 		assert.Contains(t, s.err.String(), want)
 	}
 }
@@ -137,9 +137,9 @@ func TestBadValues(t *testing.T) {
 		"spf a --timeout soon":              `--timeout: "soon" is not a duration, such as 30s or 5m`,
 		"spf a --parallel many":             `--parallel: "many" is not a number`,
 		"spf a --html=perhaps":              `--html: "perhaps" is not true or false`,
-		"spf a --fail-on panic":             `--fail-on: "panic" is none of info, warning, error, critical`,
-		"v=STSv1;id=1 --json --md":          "of --json, --jsonl, --md, --html, --junit and --svg one is enough",
-		"exporter a --server https://a.net": "exporter examines from here, and takes no --server",
+		"spf a --fail-on panic":             `--fail-on: "panic" is not one of info, warning, error, critical`,
+		"v=STSv1;id=1 --json --md":          "--json, --jsonl, --md, --html, --junit and --svg exclude each other",
+		"exporter a --server https://a.net": "exporter runs the checks itself: omit --server",
 	} {
 		s := newSession(nil)
 		assert.Equal(t, exitUsage, s.run(t.Context(), strings.Fields(args)))
@@ -147,7 +147,7 @@ func TestBadValues(t *testing.T) {
 	}
 	s := newSession(nil)
 	assert.Equal(t, exitUsage, s.run(t.Context(), []string{""}))
-	assert.Equal(t, "diag: there is nothing to examine: the argument is empty\n", s.err.String())
+	assert.Equal(t, "diag: the argument is empty: name a domain, address, URL or file\n", s.err.String())
 }
 
 // An argument that is left out or empty, as a variable of a script that is not set, is named; texts may be empty.
@@ -167,7 +167,7 @@ func TestArgumentsThatAreMissing(t *testing.T) {
 		{[]string{"csr", ""}, "csr: is required"},
 		{[]string{"report", ""}, "xml: is required"},
 		{[]string{"dkim", "example.com"}, "selector: is required, as in: diag dkim example.com s1; diag example.com --only mail " +
-			"looks at the common selectors"},
+			"checks the common selectors"},
 		{[]string{"regex", "a+"}, "text: is required, as in: diag regex a+ postmaster@example.com"},
 	} {
 		s := newSession(nil)
@@ -255,7 +255,7 @@ func TestManual(t *testing.T) {
 	page, err = os.ReadFile(folder + "/diag-mta-sts-lookup.1")
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "verified TLS only")
-	assert.Contains(t, string(page), "\n.B 4\nSomething could not be learned")
+	assert.Contains(t, string(page), "\n.B 4\nA part could not be checked")
 	assert.NotContains(t, string(page), ".SH COMMANDS")
 }
 
@@ -350,6 +350,6 @@ func TestTimeout(t *testing.T) {
 		s, began := newSession(w), time.Now()
 		assert.Equal(t, exitIncomplete, s.run(t.Context(), []string{"resolve", "example.com", "A", "--timeout", "1s"}))
 		assert.Equal(t, time.Second, time.Since(began))
-		assert.Equal(t, "diag: there was no answer from the default resolver in time\n", s.err.String())
+		assert.Equal(t, "diag: timeout waiting for the default resolver\n", s.err.String())
 	})
 }

@@ -17,7 +17,7 @@ import (
 
 func (a *app) diffCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "diff OLD NEW", Short: "Say what changed between two runs that were kept with --json or --jsonl",
+		Use: "diff OLD NEW", Short: "Compare two runs that were saved with --json or --jsonl",
 		Example: "  diag example.com --json > monday.json\n  diag example.com --json > tuesday.json\n" +
 			"  diag diff monday.json tuesday.json",
 		Args: exactArgs(2, "diff takes two files"),
@@ -59,10 +59,10 @@ func readRun(name string) (savedRun, error) {
 	for d := json.NewDecoder(bytes.NewReader(data)); d.More(); {
 		var entry json.RawMessage
 		if err := d.Decode(&entry); err != nil {
-			return nil, usagef("%s: is not what --json or --jsonl has written: %w", name, err)
+			return nil, usagef("%s: not written by --json or --jsonl: %w", name, err)
 		}
 		if !run.add("", entry) {
-			return nil, usagef("%s: holds something that no check answers", name)
+			return nil, usagef("%s: contains something that is not a report", name)
 		}
 	}
 	return run, nil
@@ -116,7 +116,7 @@ func checkComparable(old, now savedRun) error {
 		return nil // nothing was learned
 	}
 	first, other := slices.Sorted(maps.Keys(old))[0], slices.Sorted(maps.Keys(now))[0]
-	return usagef("the runs have nothing in common: one is of %s, the other of %s", first, other)
+	return usagef("the runs have no check in common: one has %s, the other %s", first, other)
 }
 
 // A change is one difference: a line with a sign, the severity of the new state, and its place.

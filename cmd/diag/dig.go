@@ -98,7 +98,7 @@ func (d *digParser) readWord(word string) error {
 	case d.optionsEnded || word == "-" && !d.program.interactive:
 		return d.readPlain(word)
 	case word == "-":
-		return usagef("%s - SERVER is a dialogue: name what to look up", d.program.name)
+		return usagef("%s - SERVER is interactive: name what to look up", d.program.name)
 	case word == "--":
 		d.optionsEnded = true
 	case strings.HasPrefix(word, "--"):
@@ -161,7 +161,7 @@ func (d *digParser) readDash(word string) error {
 		typed := "-" + word[i:i+1]
 		option := d.program.letters[word[i]]
 		if option == nil {
-			return usagef("%s: unknown option of %s; diag resolve --help shows some that can be had", typed, d.program.name)
+			return usagef("%s: unknown option of %s; diag resolve --help shows examples", typed, d.program.name)
 		}
 		if option.value == "" {
 			if err := d.apply(option, typed, "", true); err != nil {
@@ -237,7 +237,7 @@ func findOption(options []digOption, name, typed string) (*digOption, error) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, usagef("%s: unknown option; diag resolve --help shows some that can be had", typed)
+		return nil, usagef("%s: unknown option; diag resolve --help shows examples", typed)
 	case 1:
 		return found[0], nil
 	}
@@ -354,7 +354,7 @@ func (d *digParser) addType(typed, kind string) error {
 func (d *digParser) setClass(typed, class string) error {
 	class = classes[strings.ToLower(class)]
 	if !slices.Contains(resolve.Internet.Values(), class) {
-		return usagef("%s: classes that can be asked for are %s", typed, strings.Join(resolve.Internet.Values(), " and "))
+		return usagef("%s: supported classes are %s", typed, strings.Join(resolve.Internet.Values(), " and "))
 	}
 	d.currentLookup().fields["qclass"] = class
 	return nil
@@ -364,7 +364,7 @@ func (d *digParser) setClass(typed, class string) error {
 func (d *digParser) finish() error {
 	if d.hasFlag("file", "f") {
 		if len(d.lookups) > 0 {
-			return usagef("-f names what is asked for; %q is one too many", d.lookups[0].name)
+			return usagef("-f names the questions: omit %q", d.lookups[0].name)
 		}
 		return nil
 	}

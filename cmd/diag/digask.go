@@ -42,7 +42,7 @@ func (a *app) prepare(q question, values map[string]*[]string) (r digRequest, er
 		}
 		value, ok := q.fields[p.Name]
 		if flag := *own[p.Name]; ok && len(flag) > 0 && !strings.EqualFold(flag[0], value) {
-			return r, usagef("--%s %s, and %s beside it: one of them is enough", flagName(p.Name), flag[0], value)
+			return r, usagef("--%s %s and %s exclude each other", flagName(p.Name), flag[0], value)
 		}
 		if ok {
 			*own[p.Name] = []string{value}
@@ -88,7 +88,7 @@ func (a *app) answerQuestions(ctx context.Context, values map[string]*[]string) 
 		return a.checkAt(ctx, requests[0].ep, requests[0].body, requests[0].servers)
 	}
 	if a.formats.html || a.formats.svg || a.zone.annotate != "" {
-		return usagef("--html, --svg and --annotate are about one answer, and this asks %d questions", len(requests))
+		return usagef("--html, --svg and --annotate are for one question, not %d", len(requests))
 	}
 	if err := setSubjects(requests); err != nil {
 		return err
@@ -160,7 +160,7 @@ func (a *app) eachLine(values map[string]*[]string, ask target.Ask) func(context
 		case len(line.flags) > 0:
 			return outcome{}, usagef("%s is for the command line, not for a line of -f", line.flags[0])
 		case len(line.questions) != 1:
-			return outcome{}, usagef("a line of -f asks one question, and this one asks %d", len(line.questions))
+			return outcome{}, usagef("a line of -f must ask one question, not %d", len(line.questions))
 		}
 		r, err := a.prepare(line.questions[0], values)
 		if err != nil {

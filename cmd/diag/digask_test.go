@@ -215,7 +215,7 @@ func TestServerByName(t *testing.T) {
 			{"dig @ns1.example.com +tcp example.com", exitOK, "192.0.2.53 over TCP"},
 			{"host -t A example.com ns1.example.com", exitOK, "192.0.2.44"},
 			{"dig @in.example.com example.com", exitUsage,
-				"diag: @in.example.com: 10.0.0.53 is not a public address; give the address itself to ask it all the same\n"},
+				"diag: @in.example.com: 10.0.0.53 is not a public address; to query it anyway, give the address itself\n"},
 			{"dig @10.0.0.53 example.com", exitIncomplete, "diag: no answer from 10.0.0.53: connection refused\n"},
 			{"dig @gone.example.com example.com", exitIncomplete, "diag: @gone.example.com: gone.example.com does not exist\n"},
 			{"dig @no.example.com example.com", exitIncomplete, "diag: @no.example.com: no.example.com has no address\n"},
@@ -242,7 +242,7 @@ func TestDigBatch(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(s.out.String()), "\n")
 	require.Len(t, lines, 6)
 	assert.Contains(t, lines[0], `"target":"a.example","operation":"resolve"`)
-	assert.Contains(t, lines[3], `"error":"a line of -f asks one question, and this one asks 2"`)
+	assert.Contains(t, lines[3], `"error":"a line of -f must ask one question, not 2"`)
 	assert.Contains(t, lines[4], `"error":"qname: \"d..example\" is not a name in the DNS`)
 }
 

@@ -195,7 +195,7 @@ var plusOptions = []digOption{
 	formatOnly("all additional answer authority class cmd comments crypto dlv expandaaaa generic header identify idn idnin " +
 		"idnout mapped multiline onesoa opt optpresent opttext qr question root rrcomments showbadcookie showbadvers " +
 		"split stats trust tsig ttl ttlid ttlunits unknownformat"),
-	{names: "adflag ad", alwaysOn: "queries always have the AD flag, to learn whether the answer is authentic"},
+	{names: "adflag ad", alwaysOn: "queries always have the AD flag, which asks if the answer is authentic"},
 	{names: "fail", alwaysOn: noRetry},
 
 	unsupported("aaflag aaonly coflag raflag tcflag zflag", noFlags), unsupported("badcookie cookie", noCookies),

@@ -68,13 +68,13 @@ func (l *lookup) parseServers() (list []digServer, err error) {
 	}
 	switch id := l.fields["resolver"]; {
 	case id != "" && len(l.servers) > 1:
-		return nil, usagef("@%s is asked alone, not beside other name servers", id)
+		return nil, usagef("@%s cannot be combined with other name servers", id)
 	case id != "" && l.port != "":
-		return nil, usagef("-p: @%s is asked at its usual port", id)
+		return nil, usagef("-p: @%s is queried at its standard port", id)
 	case id != "" && l.tls.typed != "":
 		l.fields["transport"] = string(l.tls.transport)
 	case len(l.servers) == 0 && l.tls.typed != "":
-		return nil, usagef("%s: name the server that is asked, as in @9.9.9.9", l.tls.typed)
+		return nil, usagef("%s: name the server to query, as in @9.9.9.9", l.tls.typed)
 	case len(l.servers) == 0 && l.port != "":
 		s := digServer{typed: "-p " + l.port, host: systemServers}
 		return []digServer{s}, l.setPortAndTLS(&s, l.port)
@@ -146,7 +146,7 @@ func (l *lookup) setPortAndTLS(s *digServer, port string) error {
 	}
 	if l.tls.typed != "" {
 		if s.server.Transport != "" && s.server.Transport != l.tls.transport {
-			return usagef("%s and %s do not go together", l.tls.typed, s.typed)
+			return usagef("%s and %s exclude each other", l.tls.typed, s.typed)
 		}
 		s.server.Transport, s.server.Path = l.tls.transport, l.tls.path
 		if s.server.Name = l.tls.name; s.server.Name == "" {
@@ -155,7 +155,7 @@ func (l *lookup) setPortAndTLS(s *digServer, port string) error {
 	}
 	encrypted := s.server.Transport == resolver.DoT || s.server.Transport == resolver.DoH
 	if encrypted && l.fields["transport"] == string(resolver.TCP) {
-		return usagef("+tcp: %s is asked over TLS", s)
+		return usagef("+tcp: %s is queried over TLS", s)
 	}
 	for _, ip := range s.server.Addrs {
 		if s.version != 0 && ip.Is4() != (s.version == 4) {
@@ -210,7 +210,7 @@ func (s digServer) lookupAddresses(ctx context.Context, env *diag.Env) ([]netip.
 		}
 		port := max(s.server.Port, 1)
 		if err := env.Guard.Check(netip.AddrPortFrom(ip, port), diag.Ports{port}); err != nil && s.host != "localhost" {
-			blocked = usagef("%s: %s is not a public address; give the address itself to ask it all the same", s.typed, ip)
+			blocked = usagef("%s: %s is not a public address; to query it anyway, give the address itself", s.typed, ip)
 			continue
 		}
 		addrs = append(addrs, ip)

@@ -25,10 +25,10 @@ type selection struct {
 }
 
 func (o *selection) add(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&o.only, "only", nil, "of a domain: mail, dns, web, as a list")
-	cmd.Flags().BoolVar(&o.noSMTP, "no-smtp", false, "connect to no mail server")
-	cmd.Flags().BoolVar(&o.plan, "plan", false, "of a domain: what to change, in order, and how it stands after each step")
-	cmd.Flags().StringVar(&o.format, "format", "", "of --plan: zone, nsupdate or json instead of text")
+	cmd.Flags().StringSliceVar(&o.only, "only", nil, "for a domain: mail, dns, web, as a list")
+	cmd.Flags().BoolVar(&o.noSMTP, "no-smtp", false, "do not connect to mail servers")
+	cmd.Flags().BoolVar(&o.plan, "plan", false, "for a domain: what to change, in order, and the result of each step")
+	cmd.Flags().StringVar(&o.format, "format", "", "for --plan: zone, nsupdate or json instead of text")
 	complete(cmd, "only", groups...)
 	complete(cmd, "format", target.PlanFormat("").Values()...)
 }
@@ -42,13 +42,13 @@ func (a *app) checkPlanFlags() error {
 	case !o.plan:
 		return nil
 	case a.server != "":
-		return usagef("--plan is made here: not with --server, nor with $DIAG_SERVER")
+		return usagef("--plan runs locally: unset DIAG_SERVER or add --server ''")
 	case a.zone.files != nil || a.zone.servers != nil || a.zone.annotate != "":
-		return usagef("--plan begins with what is published: not with --zone, --ns or --annotate")
+		return usagef("--plan starts from what is published: omit --zone, --ns and --annotate")
 	case a.batch.file != "":
-		return usagef("--plan is made for one domain: not with -f")
+		return usagef("--plan is for one domain: omit -f")
 	case o.format != "" && !slices.Contains(formats, o.format):
-		return usagef("--format: %q is none of %s", o.format, strings.Join(formats, ", "))
+		return usagef("--format: %q is not one of %s", o.format, strings.Join(formats, ", "))
 	case a.formats.count() > 0 && (!a.formats.json || o.format != ""):
 		return usagef("--plan is printed as text, or with --format as one of %s", strings.Join(formats, ", "))
 	}
@@ -58,7 +58,7 @@ func (a *app) checkPlanFlags() error {
 // makePlan prints what to change, step by step.
 func (a *app) makePlan(ctx context.Context, t target.Target) error {
 	if t.Kind != target.Domain {
-		return usagef("--plan is made for a domain, and %s is none", t.Text)
+		return usagef("--plan is for domains; %s is not one", t.Text)
 	}
 	o, err := a.selection.options()
 	if err != nil {
@@ -104,7 +104,7 @@ var groups = []string{target.Mail, target.DNS, target.Web}
 func (o *selection) options() (target.Options, error) {
 	for _, g := range o.only {
 		if !slices.Contains(groups, g) {
-			return target.Options{}, usagef("--only: %q is none of %s", g, strings.Join(groups, ", "))
+			return target.Options{}, usagef("--only: %q is not one of %s", g, strings.Join(groups, ", "))
 		}
 	}
 	return target.Options{Only: o.only, NoSMTP: o.noSMTP}, nil
@@ -114,7 +114,7 @@ func (o *selection) options() (target.Options, error) {
 func (a *app) parseTarget(word string) (target.Target, error) {
 	if word != "-" && (!isFile(word) || a.zone.files != nil) { // zone files often have the names of zones
 		if fileName().MatchString(word) && a.zone.files == nil {
-			return target.Target{}, usagef("there is no file %s (as a domain, write it with a dot at the end)", word)
+			return target.Target{}, usagef("file %s not found (to check it as a domain, add a dot at the end)", word)
 		}
 		return target.Parse(word)
 	}
@@ -169,7 +169,7 @@ func (a *app) explainUnknown(cmd *cobra.Command, word string, err error) error {
 		case word == "-" || isFile(word):
 			return usagef("%s: %s", word, strings.TrimPrefix(fault.Reason, "the file "))
 		case strings.Contains(word, "/") && strings.Contains(word, ".") && !strings.Contains(word, "://"):
-			return usagef("there is no file %s; and %s", word, fault.Reason)
+			return usagef("file %s not found; %s", word, fault.Reason)
 		}
 		err = errors.New(fault.Reason) // the field is of no interest: there is but one
 	}
@@ -177,12 +177,12 @@ func (a *app) explainUnknown(cmd *cobra.Command, word string, err error) error {
 		return usageError{err}
 	}
 	if word == "" {
-		return usagef("there is nothing to examine: the argument is empty")
+		return usagef("the argument is empty: name a domain, address, URL or file")
 	}
 	if near := suggestCheck(cmd.Root(), word); near != "" {
-		return usagef("there is no check %q; did you mean %s?", word, near)
+		return usagef("unknown check %q; did you mean %s?", word, near)
 	}
-	return usagef("there is no check %q; diag --help lists them", word)
+	return usagef("unknown check %q; diag --help lists all", word)
 }
 
 // overview runs everything that applies, and prints one screen.
@@ -213,7 +213,7 @@ func (a *app) showsAll() bool { return a.selection.all || a.verbose }
 // runTargets examines all that a list names.
 func (a *app) runTargets(ctx context.Context, args []string) error {
 	if len(args) > 0 {
-		return usagef("-f names the targets; %q is one too many", args[0])
+		return usagef("-f names the targets: omit %q", args[0])
 	}
 	o, err := a.selection.options()
 	if err != nil {

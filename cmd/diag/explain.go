@@ -14,7 +14,7 @@ import (
 
 func (a *app) explainCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "explain CODE", Short: "Say what a finding means, and what to do about it",
+		Use: "explain CODE", Short: "Explain a finding and how to fix it",
 		Example: "  diag explain spf.lookups.exceeded\n  diag explain spf.lookups",
 		Args:    exactArgs(1, "explain takes one argument, a code such as spf.lookups.exceeded or its beginning"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) (codes []string, _ cobra.ShellCompDirective) {
@@ -33,9 +33,9 @@ func (a *app) explain(code string) error {
 	found, near := httpapi.Endpoints().Explain(code)
 	switch {
 	case near != "":
-		return usagef("there is no finding %q; did you mean %s?", code, near)
+		return usagef("unknown finding %q; did you mean %s?", code, near)
 	case len(found) == 0:
-		return usagef("there is no finding %q", code)
+		return usagef("unknown finding %q", code)
 	}
 	if a.formats.json {
 		text, err := json.MarshalIndent(found, "", "  ")
@@ -66,9 +66,9 @@ func (a *app) explain(code string) error {
 
 // exitMeanings explain the exit codes.
 var exitMeanings = []string{
-	exitOK:         "Nothing is as severe as --fail-on, by default error.",
-	exitFinding:    "There is a finding of that severity or worse.",
-	exitUsage:      "The command line or an input is at fault.",
-	exitIncomplete: "Nothing could be learned, or not all was written.",
-	exitPartial:    "Something could not be learned, and nothing is wrong in the rest.",
+	exitOK:         "No finding is as severe as --fail-on (default: error).",
+	exitFinding:    "A finding has that severity or a higher one.",
+	exitUsage:      "The command line or an input is not valid.",
+	exitIncomplete: "The check could not be completed, or the output not be written.",
+	exitPartial:    "A part could not be checked; the rest has no such finding.",
 }

@@ -29,16 +29,16 @@ func (a *app) exporterCommand() *cobra.Command {
 	var w selection
 	c := exporter.Config{}
 	cmd := &cobra.Command{
-		Use: "exporter [DOMAIN…]", Short: "Examine domains on a schedule and serve the results to Prometheus",
+		Use: "exporter [DOMAIN…]", Short: "Check domains on a schedule and serve the results to Prometheus",
 		Example: "  diag exporter --targets domains.txt --listen 127.0.0.1:9781 --interval 6h",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			switch c.Options, err = w.options(); {
 			case err != nil:
 				return err
 			case cmd.Flags().Changed("server"): // its environment variable is about other commands
-				return usagef("exporter examines from here, and takes no --server")
+				return usagef("exporter runs the checks itself: omit --server")
 			case len(args) == 0 && file == "":
-				return usagef("exporter needs domains: as arguments, or with --targets FILE")
+				return usagef("name domains as arguments or with --targets FILE")
 			case c.Interval < shortestInterval:
 				return usagef("--interval: must be at least %v", shortestInterval)
 			case c.Parallel < 1 || c.Parallel > mostParallel:
@@ -56,10 +56,10 @@ func (a *app) exporterCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&file, "targets", "", "file with a domain in each line; read again when it changes, and on SIGHUP")
+	flags.StringVar(&file, "targets", "", "file with one domain per line; read again when it changes and on SIGHUP")
 	flags.StringVar(&listen, "listen", "127.0.0.1:9781", "address to serve /metrics and /probe on")
-	flags.DurationVar(&c.Interval, "interval", 6*time.Hour, "how often each domain is examined")
-	flags.IntVar(&c.Parallel, "parallel", 4, "how many domains are examined at once")
+	flags.DurationVar(&c.Interval, "interval", 6*time.Hour, "how often to check each domain")
+	flags.IntVar(&c.Parallel, "parallel", 4, "how many domains to check concurrently")
 	w.add(cmd)
 	return cmd
 }

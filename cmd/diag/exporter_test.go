@@ -64,11 +64,11 @@ func TestExporter(t *testing.T) {
 
 func TestExporterRefused(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                               "exporter needs domains",
+		"":                               "name domains as arguments or with --targets FILE",
 		"example.com --interval 1m":      "--interval: must be at least 15m0s",
 		"example.com --parallel 0":       "--parallel: must be from 1 to 64",
-		"example.com --only all":         `--only: "all" is none of`,
-		"example.com --server http://x/": "takes no --server",
+		"example.com --only all":         `--only: "all" is not one of`,
+		"example.com --server http://x/": "omit --server",
 		"--targets missing.txt":          "missing.txt",
 		"192.0.2.1":                      "is not a domain name",
 	} {

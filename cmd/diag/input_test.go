@@ -360,7 +360,7 @@ func TestHelpExample(t *testing.T) {
 		s := newSession(nil)
 		require.Equal(t, exitOK, s.run(t.Context(), []string{check, "--help"}))
 		assert.Contains(t, s.out.String(), "Examples:\n"+want)
-		assert.Contains(t, s.out.String(), "share, such as --json, --server, ")
+		assert.Contains(t, s.out.String(), "such as --json, --server, ")
 		assert.NotContains(t, s.out.String(), "--trust-anchor")
 	}
 }

@@ -173,33 +173,33 @@ func (a *app) command() *cobra.Command {
 		return usageError{err}
 	})
 	a.selection.add(root)
-	root.Flags().BoolVar(&a.selection.all, "all", false, "print the whole of each check, not a line")
+	root.Flags().BoolVar(&a.selection.all, "all", false, "print each check in full")
 	flags := root.PersistentFlags()
 	for _, f := range []struct {
 		on          *bool
 		name, about string
 	}{
-		{&a.formats.json, "json", "print the report as JSON, as the API answers it"},
-		{&a.formats.jsonl, "jsonl", "print a line of JSON for each target"},
-		{&a.formats.markdown, "md", "print Markdown, as for a ticket"},
-		{&a.formats.html, "html", "print a web page that needs nothing else"},
-		{&a.formats.junit, "junit", "print a report of tests, as CI servers read it"},
-		{&a.formats.svg, "svg", "print the drawing of the report as SVG"},
-		{&a.formats.csv, "csv", "of -f: print a row of comma-separated values for each target"},
-		{&a.short, "short", "of resolve and ip/nslookup: print the data of the records alone"},
+		{&a.formats.json, "json", "print the report as JSON, as the API returns it"},
+		{&a.formats.jsonl, "jsonl", "print one line of JSON per target"},
+		{&a.formats.markdown, "md", "print Markdown"},
+		{&a.formats.html, "html", "print a self-contained HTML page"},
+		{&a.formats.junit, "junit", "print a JUnit report for CI servers"},
+		{&a.formats.svg, "svg", "print the report's diagram as SVG"},
+		{&a.formats.csv, "csv", "for -f: print one row of comma-separated values per target"},
+		{&a.short, "short", "for resolve and ip/nslookup: print only the data of the records"},
 	} {
 		flags.BoolVar(f.on, f.name, false, f.about)
 	}
-	flags.BoolVarP(&a.verbose, "verbose", "v", false, "list passed checks and all facts too")
-	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print the verdict only")
+	flags.BoolVarP(&a.verbose, "verbose", "v", false, "also list passed checks and all facts")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print only the verdict")
 	flags.StringVar(&a.color, "color", "auto", "auto, always or never")
 	flags.StringVarP(&a.output, "output", "o", "", "file to write the report or image to")
 	flags.StringVar(&a.failOn, "fail-on", "error",
-		"severity of findings that make the exit code 1: info, warning, error, critical")
+		"lowest severity of findings that sets exit code 1: info, warning, error, critical")
 	flags.StringVar(&a.server, "server", os.Getenv("DIAG_SERVER"),
-		"ask the API of this server instead of running the check here (default: $DIAG_SERVER)")
+		"run checks at this server's API instead of locally (default: $DIAG_SERVER)")
 	flags.StringVar(&a.key, "key", os.Getenv("DIAG_KEY"), "API key for --server (default: $DIAG_KEY)")
-	flags.DurationVar(&a.timeout, "timeout", time.Minute, "when to give up")
+	flags.DurationVar(&a.timeout, "timeout", time.Minute, "maximum time to wait")
 	flags.Lookup("key").DefValue, flags.Lookup("server").DefValue = "", ""
 	a.batch.add(flags)
 	a.world.Add(flags)
@@ -226,7 +226,7 @@ func shortenHelp(root *cobra.Command) {
 		}
 		root.PersistentFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = true })
 		help(cmd, args)
-		fmt.Fprintln(cmd.OutOrStdout(), "\nFlags that all checks share, such as --json, --server, --resolver and --timeout:"+
+		fmt.Fprintln(cmd.OutOrStdout(), "\nFlags shared by all checks, such as --json, --server, --resolver and --timeout:"+
 			" diag --help")
 	})
 }
@@ -254,9 +254,9 @@ func (a *app) addChecks(root *cobra.Command, args []string) {
 func checkArgs(root *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		if near := suggestCheck(root, args[0]); near != "" && !strings.Contains(args[0], ".") {
-			return usagef("there is no check %q; did you mean %s?", args[0], near)
+			return usagef("unknown check %q; did you mean %s?", args[0], near)
 		}
-		return usagef("%q is one too many: diag examines one thing, or a list with -f", args[1])
+		return usagef("%q is one too many: diag checks one target, or a list with -f", args[1])
 	}
 	return nil
 }

@@ -31,9 +31,9 @@ type batch struct {
 }
 
 func (b *batch) add(flags *pflag.FlagSet) {
-	flags.StringVarP(&b.file, "file", "f", "", "examine each line of this file, or of standard input (-)")
-	flags.IntVar(&b.parallel, "parallel", 16, "of -f: how many targets at once, 1 to 256")
-	flags.BoolVar(&b.resume, "resume", false, "of -f with --jsonl and --output: go on where the file ends")
+	flags.StringVarP(&b.file, "file", "f", "", "check each line of this file, or of standard input (-)")
+	flags.IntVar(&b.parallel, "parallel", 16, "for -f: how many targets to check concurrently, 1 to 256")
+	flags.BoolVar(&b.resume, "resume", false, "for -f with --jsonl and --output: continue where the file ends")
 }
 
 func (b *batch) check(a *app) error {
@@ -43,7 +43,7 @@ func (b *batch) check(a *app) error {
 	case b.resume && (a.output == "" || !a.formats.jsonl):
 		return usagef("--resume needs --jsonl and --output FILE")
 	case a.formats.count() > 0 && !a.formats.jsonl && !a.formats.junit:
-		return usagef("-f goes with --jsonl, --csv, --junit or a line for each target")
+		return usagef("-f can be combined with --jsonl, --csv and --junit only")
 	}
 	return nil
 }
@@ -272,9 +272,9 @@ func (r *batchRun) end(err error) error {
 	}
 	before := ""
 	if r.alreadyDone > 0 {
-		before = fmt.Sprintf("; %d were in %s already", r.alreadyDone, r.output)
+		before = fmt.Sprintf("; %d already in %s", r.alreadyDone, r.output)
 	}
-	fmt.Fprintf(r.stderr, "diag: %s examined, %d with faults, %d not known%s\n",
+	fmt.Fprintf(r.stderr, "diag: %s checked, %d with findings, %d failed%s\n",
 		diag.Count(r.examined, "target"), r.faulty, r.failed, before)
 	switch {
 	case r.faulty > 0:

@@ -36,7 +36,7 @@ func TestMany(t *testing.T) {
 	assert.Equal(t, exitFinding, s.run(t.Context(), strings.Fields("mta-sts -f - --jsonl --parallel 2")), "%s", &s.err)
 	assert.Equal(t, []string{"broken.example", "exa..mple", "example.com", "silent.example"}, readTargets(t, s.out.Bytes()))
 	assert.Equal(t, 1, strings.Count(s.out.String(), `"error":`))
-	assert.Equal(t, "diag: 4 targets examined, 2 with faults, 1 not known\n", s.err.String())
+	assert.Equal(t, "diag: 4 targets checked, 2 with findings, 1 failed\n", s.err.String())
 
 	s = newSession(testWorld(t))
 	s.stdin = strings.NewReader("example.com A\nnothing.example.com A\n")
@@ -129,7 +129,7 @@ func TestResume(t *testing.T) {
 		assert.Equal(t, all, readTargets(t, again), "cut at %d", cut)
 	}
 	s := run("--resume")
-	assert.Equal(t, "diag: 0 targets examined, 0 with faults, 0 not known; 3 were in "+file+" already\n", s.err.String())
+	assert.Equal(t, "diag: 0 targets checked, 0 with findings, 0 failed; 3 already in "+file+"\n", s.err.String())
 	s = newSession(nil)
 	assert.Equal(t, exitUsage, s.run(t.Context(), strings.Fields("-f - --resume")))
 }
@@ -159,7 +159,7 @@ func TestDiff(t *testing.T) {
 	s := newSession(nil)
 	one, other := keep("one", before, "spf new.example --json"), keep("other", before, "spf none.example --json")
 	assert.Equal(t, exitUsage, s.run(t.Context(), []string{"diff", one, other}))
-	assert.Contains(t, s.err.String(), "one is of new.example spf/lookup, the other of none.example spf/lookup")
+	assert.Contains(t, s.err.String(), "one has new.example spf/lookup, the other none.example spf/lookup")
 	require.NoError(t, os.WriteFile(folder+"/odd", []byte(`{"a":1}`), 0o600))
 	assert.Equal(t, exitUsage, newSession(nil).run(t.Context(), []string{"diff", folder + "/odd", folder + "/odd"}))
 }
@@ -174,7 +174,7 @@ func TestWait(t *testing.T) {
 		s.failOn, s.color, s.timeout = "error", "auto", 100*time.Second
 		s.world.Resolvers = []string{"192.0.2.53"} // the world of the test answers in its place
 		require.NoError(t, s.wait(t.Context(), "late.example", "TXT", "it is here", 15*time.Second))
-		assert.Equal(t, "late.example TXT is there\n", s.out.String())
+		assert.Equal(t, "late.example TXT found\n", s.out.String())
 		assert.Less(t, time.Since(began), time.Minute)
 
 		s = newSession(w)
@@ -182,8 +182,8 @@ func TestWait(t *testing.T) {
 		s.world.Resolvers = []string{"192.0.2.53"}
 		s.progress = true
 		err := s.wait(t.Context(), "example.com", "A", "192.0.2.99", 15*time.Second)
-		assert.ErrorContains(t, err, "example.com A is not there yet: there is 192.0.2.80")
-		assert.Contains(t, s.err.String(), "example.com A (there is 192.0.2.80 and nothing else): 15 s")
+		assert.ErrorContains(t, err, "example.com A not found yet: found 192.0.2.80")
+		assert.Contains(t, s.err.String(), "example.com A (found 192.0.2.80 and nothing else): 15 s")
 	})
 }
 
@@ -191,7 +191,7 @@ func TestWait(t *testing.T) {
 func TestExplainCode(t *testing.T) {
 	for code, want := range map[string]string{
 		"spf.lookups.exceeded": "RFC 7208", "spf.lookups": "spf.lookups.near", "spf.lookups.exeeded": "did you mean spf.lookups.exceeded?",
-		"nonsense": `there is no finding "nonsense"`,
+		"nonsense": `unknown finding "nonsense"`,
 	} {
 		s := newSession(nil)
 		s.run(t.Context(), []string{"explain", code})

@@ -60,9 +60,9 @@ func TestSuggestFlag(t *testing.T) {
 // The server that was queried is named; the chain of errors is not printed.
 func TestExplain(t *testing.T) {
 	silent := fmt.Errorf("looking up a.example: %w", diag.Unavailable("the WHOIS server whois.iana.org", fmt.Errorf("it has no address")))
-	assert.Equal(t, []string{"there was no usable answer from the WHOIS server whois.iana.org"}, errorLines(silent))
+	assert.Equal(t, []string{"no usable answer from the WHOIS server whois.iana.org"}, errorLines(silent))
 	late := diag.Unavailable("the resolver Quad9", context.DeadlineExceeded)
-	assert.Equal(t, []string{"there was no answer from the resolver Quad9 in time"}, errorLines(late))
+	assert.Equal(t, []string{"timeout waiting for the resolver Quad9"}, errorLines(late))
 	assert.Equal(t, []string{"interrupted"}, errorLines(diag.Unavailable("the resolver Quad9", context.Canceled)))
 }
 
@@ -75,10 +75,10 @@ func TestFileOfNoKind(t *testing.T) {
 	assert.Contains(t, s.err.String(), "diag: "+name+": is none of: a message, ")
 	s = newSession(nil)
 	assert.Equal(t, exitUsage, s.run(t.Context(), []string{"folder/gone.pem"}))
-	assert.Contains(t, s.err.String(), "diag: there is no file folder/gone.pem; ")
+	assert.Contains(t, s.err.String(), "diag: file folder/gone.pem not found; ")
 	s = newSession(nil)
 	assert.Equal(t, exitUsage, s.run(t.Context(), []string{"nosuchfile.PEM"}))
-	assert.Contains(t, s.err.String(), "diag: there is no file nosuchfile.PEM ")
+	assert.Contains(t, s.err.String(), "diag: file nosuchfile.PEM not found ")
 }
 
 // The picture of a domain has its name and headline.

@@ -193,7 +193,7 @@ func (a *app) renderDocument(o outcome) ([]byte, error) {
 	case a.formats.html:
 		err = render.Page(&b, o.view, render.HTMLOptions{Title: o.title()})
 	case o.view.Drawing == nil:
-		err = usagef("--svg: there is nothing to draw about %s", o.view.Subject)
+		err = usagef("--svg: the report on %s has no diagram", o.view.Subject)
 	default:
 		title := cmp.Or(o.view.Drawing.Title, o.view.Subject+": "+o.view.Headline)
 		err = render.SVG(&b, o.view.Drawing, title)

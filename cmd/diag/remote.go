@@ -34,7 +34,7 @@ func (a *app) askServer(ctx context.Context, ep httpapi.Endpoint, body []byte) (
 	}
 	resp, err := client.Do(req)
 	if err != nil && ctx.Err() == nil {
-		return nil, fmt.Errorf("%s cannot be reached: %s", a.server, connectionError(err))
+		return nil, fmt.Errorf("connecting to %s: %s", a.server, connectionError(err))
 	}
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (a *app) askServer(ctx context.Context, ep httpapi.Endpoint, body []byte) (
 	}
 	switch {
 	case p.Code == "INVALID_API_KEY":
-		return nil, permanentError{fmt.Errorf("the server does not accept the API key: see --key and $DIAG_KEY (%s)", p.RequestID)}
+		return nil, permanentError{fmt.Errorf("the server rejected the API key: check --key and $DIAG_KEY (%s)", p.RequestID)}
 	case p.Code == httpapi.InvalidRequest && len(p.Details.Fields) == 0:
 		return nil, usageError{p.Err()}
 	case resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests && p.Code != httpapi.InvalidRequest:
@@ -103,12 +103,12 @@ func (a *app) newRequest(ctx context.Context, ep httpapi.Endpoint, fields []byte
 func (a *app) newClient() (*http.Client, error) {
 	u, err := url.Parse(a.server)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, usagef("--server: %q is no address, such as https://diag.example", a.server)
+		return nil, usagef("--server: %q is not a URL such as https://diag.example", a.server)
 	}
 	w := &a.world
 	if len(w.Resolvers)+len(w.AllowNetworks)+len(w.AllowPorts) > 0 || w.RootHints+w.TrustAnchor+w.HelloName != "" {
 		return nil, usagef("--resolver, --allow-networks, --allow-ports, --root-hints, --trust-anchor and" +
-			" --hello-name are the server's to set")
+			" --hello-name apply to local checks only")
 	}
 	roots, err := a.world.Roots()
 	if err != nil {

@@ -103,7 +103,7 @@ func TestHosted(t *testing.T) {
 		t.Run(ep.Name(), func(t *testing.T) {
 			here, there := newSession(world), newSession(nil)
 			assert.Equal(t, exitUsage, here.run(t.Context(), exampleArgs(ep)))
-			assert.Equal(t, "diag: "+ep.Name()+" works on profiles that a server keeps: name it with --server and --key\n",
+			assert.Equal(t, "diag: "+ep.Name()+" works on profiles stored by a server: name it with --server and --key\n",
 				here.err.String())
 
 			args := append(exampleArgs(ep), "--json", "--server", address, "--key", secret)
@@ -147,7 +147,7 @@ func TestWaitRefused(t *testing.T) {
 	s := newSession(nil)
 	args := []string{"wait", "late.example", "A", "192.0.2.1", "--server", address, "--key", "svc_live_none"}
 	assert.Equal(t, exitIncomplete, s.run(t.Context(), append(args, "--timeout", "20s", "--every", "15s")))
-	assert.Contains(t, s.err.String(), "diag: the server does not accept the API key")
+	assert.Contains(t, s.err.String(), "diag: the server rejected the API key")
 }
 
 func members(t testing.TB, text []byte) []string {
@@ -208,15 +208,15 @@ func TestRefusals(t *testing.T) {
 		err    string
 	}{
 		{"bad key", 401, `{"code":"INVALID_API_KEY","message":"No.","request_id":"req_1"}`, exitIncomplete,
-			"diag: the server does not accept the API key: see --key and $DIAG_KEY (req_1)\n"},
+			"diag: the server rejected the API key: check --key and $DIAG_KEY (req_1)\n"},
 		{"bad request", 400, `{"code":"INVALID_REQUEST","message":"qname: bad","request_id":"req_1"}`, exitUsage,
 			"diag: INVALID_REQUEST: qname: bad (req_1)\n"},
 		{"hostile words", 500, `{"code":"INTERNAL_ERROR","message":"\u001b[2J","request_id":"req_1"}`, exitIncomplete,
 			"diag: INTERNAL_ERROR: \\u001b[2J (req_1)\n"},
 		{"the resolver is silent", 502, `{"code":"INTERNAL_ERROR","message":"There was no usable answer from X.","request_id":"req_1"}`,
-			exitIncomplete, "diag: there was no usable answer from X\n"},
+			exitIncomplete, "diag: no usable answer from X\n"},
 		{"the resolver is slow", 504, `{"code":"INTERNAL_ERROR","message":"There was no answer from X in time.","request_id":"req_1"}`,
-			exitIncomplete, "diag: there was no answer from X in time\n"},
+			exitIncomplete, "diag: timeout waiting for X\n"},
 		{"no credits", 402, `{"code":"QUOTA_EXCEEDED","message":"None are left.","request_id":"req_1"}`, exitIncomplete,
 			"diag: QUOTA_EXCEEDED: None are left. (req_1)\n"},
 		{"a proxy", 502, `<html>`, exitIncomplete, "diag: SERVER answered 502 Bad Gateway\n"},
@@ -242,7 +242,7 @@ func TestRefusals(t *testing.T) {
 func TestServerUnreached(t *testing.T) {
 	s := newSession(nil)
 	assert.Equal(t, exitIncomplete, s.run(t.Context(), []string{"spf", "a", "--server", "http://127.0.0.1:1", "--key", "svc_test_x"}))
-	assert.Equal(t, "diag: http://127.0.0.1:1 cannot be reached: connection refused\n", s.err.String())
+	assert.Equal(t, "diag: connecting to http://127.0.0.1:1: connection refused\n", s.err.String())
 }
 
 // All faults of a request are reported, each in a line, and the same ones locally and from a server.

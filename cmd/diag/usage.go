@@ -69,11 +69,11 @@ func errorLines(err error) []string {
 	silent, known := errors.AsType[*diag.UnavailableError](err)
 	switch {
 	case known && errors.Is(err, context.DeadlineExceeded):
-		return []string{"there was no answer from " + silent.Asked + " in time"}
+		return []string{"timeout waiting for " + silent.Asked + ""}
 	case known && !errors.Is(err, context.Canceled):
-		return []string{"there was no usable answer from " + silent.Asked}
+		return []string{"no usable answer from " + silent.Asked}
 	case errors.Is(err, context.DeadlineExceeded):
-		return []string{"nothing could be measured in time"}
+		return []string{"timeout before the check was complete"}
 	case errors.Is(err, context.Canceled):
 		return []string{"interrupted"}
 	}
@@ -88,11 +88,11 @@ diag URL                        redirects, headers and certificate of a page
 diag FILE                       a message, DMARC or TLS report, certificate, signing request or QR code
 diag 'v=spf1 mx -all'           a record before it is published (SPF, DMARC, DKIM, BIMI …)
 diag spf example.com            one check: spf, dkim, dmarc, mx, ssl, headers, whois, ptr … (diag --help lists all)
-diag MX example.com @9.9.9.9    a question to the DNS, as dig has it; --short prints the answer alone
-diag example.com --plan         what to change, in order, and the outcome of each step (--format zone, nsupdate, json)
-diag example.com --zone FILE    what will be published, before it is
-diag -f domains.txt --jsonl     many; diag diff, wait and explain CODE: what changed, when it is there, what it means
---json --md --html --junit      for programs, tickets, colleagues and CI; exit code 1: something is wrong
+diag MX example.com @9.9.9.9    a DNS query with the syntax of dig; --short prints only the answer
+diag example.com --plan         what to change, in order, and the result of each step (--format zone, nsupdate, json)
+diag example.com --zone FILE    preview a zone file before you publish it
+diag -f domains.txt --jsonl     a list; diag diff, wait, explain: compare runs, wait for a record, explain a finding
+--json --md --html --junit      for programs, tickets, colleagues and CI; exit code 1: there are errors
 `)
 	return err
 }

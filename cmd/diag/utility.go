@@ -85,7 +85,7 @@ func printableLines(text string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-var errNotQR = errors.New("the image cannot be drawn on a terminal: name a file with --output")
+var errNotQR = errors.New("the image cannot be shown on a terminal: name a file with --output")
 
 // terminalQR draws the image of a QR code on a terminal, two modules of a column in one character.
 func terminalQR(data []byte) (string, error) {

@@ -39,7 +39,7 @@ func (a *app) waitCommand() *cobra.Command {
 			return a.wait(cmd.Context(), args[0], strings.ToUpper(args[1]), args[2], every)
 		},
 	}
-	cmd.Flags().DurationVar(&every, "every", every, "how often to look")
+	cmd.Flags().DurationVar(&every, "every", every, "how often to check")
 	return cmd
 }
 
@@ -62,7 +62,7 @@ func (a *app) wait(ctx context.Context, name, kind, value string, every time.Dur
 		case err != nil && isPermanent(err):
 			return err
 		case err == nil && missing == "":
-			_, err := fmt.Fprintf(a.stdout, "%s %s is there\n", printable(name), kind)
+			_, err := fmt.Fprintf(a.stdout, "%s %s found\n", printable(name), kind)
 			return err
 		case err != nil:
 			missing = errorLines(err)[0]
@@ -70,7 +70,7 @@ func (a *app) wait(ctx context.Context, name, kind, value string, every time.Dur
 		progress.setPending([]string{name + " " + kind + " (" + missing + ")"})
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s %s is not there yet: %s", name, kind, missing)
+			return fmt.Errorf("%s %s not found yet: %s", name, kind, missing)
 		case <-time.After(every):
 		}
 	}
@@ -116,11 +116,11 @@ func (a *app) checkResolver(ctx context.Context, name, kind, value string) (miss
 	}
 	switch n := len(have); {
 	case n == 0:
-		return "there is none", nil
+		return "no such record", nil
 	case n < 4:
 		have = append(have, "nothing else")
 	}
-	return "there is " + diag.Series(have, 4), nil
+	return "found " + diag.Series(have, 4), nil
 }
 
 // canonicalData is the data of a record in the one form in which they can be compared.

@@ -37,7 +37,7 @@ type zoneFlags struct {
 func (z *zoneFlags) add(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.StringArrayVar(&z.files, "zone", nil,
-		"zone file to examine before it is published, or - for standard input; may be repeated")
+		"zone file to check before it is published, or - for standard input; may be repeated")
 	flags.StringArrayVar(&z.servers, "ns", nil,
 		"name server that the domain will be delegated to, as ns1.example.net/192.0.2.1; may be repeated")
 	flags.StringArrayVar(&z.ds, "ds", nil,
@@ -50,13 +50,13 @@ func (z *zoneFlags) add(root *cobra.Command) {
 func (z *zoneFlags) check(a *app) error {
 	switch {
 	case (z.files != nil || z.servers != nil) && a.server != "":
-		return usagef("--zone and --ns are examined here: not with --server, nor with $DIAG_SERVER")
+		return usagef("--zone and --ns run locally: unset DIAG_SERVER or add --server ''")
 	case z.ds != nil && z.servers == nil:
 		return usagef("--ds needs --ns")
 	case z.annotate != "" && z.annotate != "github" && z.annotate != "gitlab":
-		return usagef("--annotate: %q is neither github nor gitlab", z.annotate)
+		return usagef("--annotate: %q is not github or gitlab", z.annotate)
 	case z.annotate != "" && (a.formats.count() > 0 || a.batch.file != ""):
-		return usagef("--annotate is a format of its own, for one target")
+		return usagef("--annotate excludes other formats and -f")
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (a *app) overlayZones(env *diag.Env) (*diag.Env, error) {
 	zones := slices.Clone(a.zone.zones)
 	if len(a.zone.servers) > 0 {
 		if a.zone.domain == "" {
-			return nil, usagef("--ns: name the domain that is delegated")
+			return nil, usagef("--ns: name the domain to delegate")
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), a.timeout)
 		defer cancel()

@@ -62,8 +62,8 @@ func TestZone(t *testing.T) {
 		{"of others they are", "resolve broken.example MX --resolver google" + file, exitOK, "mx1", ""},
 		{"with a server", "example.com --server https://diag.example --key x" + file, exitUsage, "", "--server"},
 		{"no file", "example.com --zone zones/none", exitUsage, "", "zones/none"},
-		{"formats", "example.com --json --annotate github", exitUsage, "", "format of its own"},
-		{"format", "example.com --annotate svn", exitUsage, "", "neither github nor gitlab"},
+		{"formats", "example.com --json --annotate github", exitUsage, "", "excludes other formats"},
+		{"format", "example.com --annotate svn", exitUsage, "", "not github or gitlab"},
 		{"DS alone", "zone example.com --ds x", exitUsage, "", "--ds needs --ns"},
 		{"no server", "zone example.com --ns ns1.example.com/y", exitUsage, "", "is no address"},
 	} {

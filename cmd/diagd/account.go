@@ -88,14 +88,14 @@ func (a *app) accountSetCommand() *cobra.Command {
 	flags = set.Flags()
 	flags.StringVar(&f.name, "name", "", "new name")
 	flags.StringVar(&f.plan, "plan", "",
-		"new plan; a dearer one holds for the next request, a cheaper one from the next month on")
-	flags.BoolVar(&f.now, "now", false, "let a cheaper plan hold for the next request, too; nothing is credited for it")
-	flags.StringVar(&f.overage, "overage", "", "on or off: go beyond the allowance where the plan sells that")
-	flags.StringVar(&f.budget, "budget-cents", "", "what overage may cost in a month, in cents, or none for no cap")
+		"new plan; a more expensive one applies to the next request, a cheaper one from next month")
+	flags.BoolVar(&f.now, "now", false, "apply a cheaper plan to the next request, too; the difference is not credited")
+	flags.StringVar(&f.overage, "overage", "", "on or off: allow overage where the plan includes it")
+	flags.StringVar(&f.budget, "budget-cents", "", "monthly overage cap in cents, or none")
 	flags.StringVar(&f.price, "agreed-price", "",
-		"monthly price in cents that was agreed for a plan without one of its own, or none")
-	flags.StringVar(&f.tax, "tax", "", "percent that invoices add, such as 19 or 7.7; 0 for none")
-	flags.StringVar(&f.taxNote, "tax-note", "", "what invoices say about it, such as VAT")
+		"agreed monthly price in cents, for a plan without a price; or none")
+	flags.StringVar(&f.tax, "tax", "", "tax percentage on invoices, such as 19 or 7.7; 0 for none")
+	flags.StringVar(&f.taxNote, "tax-note", "", "name of the tax on invoices, such as VAT")
 	return set
 }
 
@@ -113,7 +113,7 @@ func (f accountFlags) buildChange(note bool) (func(*metering.Account), error) {
 		return nil, err
 	}
 	if f.overage != "" && f.overage != "on" && f.overage != "off" {
-		return nil, usagef("--overage: %q is neither on nor off", f.overage)
+		return nil, usagef("--overage: %q is not on or off", f.overage)
 	}
 	return func(acc *metering.Account) {
 		acc.Name = cmp.Or(f.name, acc.Name)
@@ -145,7 +145,7 @@ func parseCents(flag, text string) (*int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		return nil, usagef("%s: %q is neither a number of cents nor none", flag, text)
+		return nil, usagef("%s: %q is not a number of cents or none", flag, text)
 	}
 	return &n, nil
 }
@@ -157,7 +157,7 @@ func parsePercent(text string) (points int, err error) {
 		points, err = strconv.Atoi(whole + (fraction + "00")[:2])
 	}
 	if err != nil || points < 0 || len(fraction) > 2 {
-		return 0, usagef("--tax: %q is no percentage with at most two decimals", text)
+		return 0, usagef("--tax: %q is not a percentage with at most two decimals", text)
 	}
 	return points, nil
 }
@@ -248,7 +248,7 @@ type usageView struct {
 func (a *app) usageCommand() *cobra.Command {
 	var month string
 	var limit int
-	cmd := a.newAccountCommand("usage", "Show what an account used in a month", "", "",
+	cmd := a.newAccountCommand("usage", "Show the usage of an account in a month", "", "",
 		func(ctx context.Context, admin metering.Admin, account metering.AccountID, _ []string) error {
 			period, err := parseMonth("--month", month, metering.PeriodOf(time.Now()))
 			if err == nil && limit < 0 {
@@ -261,7 +261,7 @@ func (a *app) usageCommand() *cobra.Command {
 		})
 	a.addJSON(cmd)
 	cmd.Flags().StringVar(&month, "month", "", "such as 2026-01 (default: this month, UTC)")
-	cmd.Flags().IntVar(&limit, "limit", 0, "at most so many keys, those that were charged most (default: all)")
+	cmd.Flags().IntVar(&limit, "limit", 0, "maximum number of keys, those charged most first (default: all)")
 	return cmd
 }
 

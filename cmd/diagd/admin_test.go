@@ -74,8 +74,8 @@ func TestKeyList(t *testing.T) {
 	assert.Equal(t, "[]\n", command(t, "key", "list", "--contains=nothing", "--json", store))
 	assert.Regexp(t, `^ID +NAME +PREFIX[^\n]+\n$`, command(t, "key", "list", "--contains=nothing", store))
 	for says, args := range map[string][]string{
-		"--limit: must be 0 or more": {"--limit=-1"}, "--cursor: there is no": {"--cursor=key_none"},
-		"--state: \"odd\" is none of": {"--state=odd"},
+		"--limit: must be 0 or more": {"--limit=-1"}, "is not in the list": {"--cursor=key_none"},
+		"--state: \"odd\" is not one of": {"--state=odd"},
 	} {
 		_, err := fails(t, exitUsage, append([]string{"key", "list", store}, args...)...)
 		assert.Contains(t, err, says)
@@ -182,11 +182,11 @@ func TestMigrate(t *testing.T) {
 		sqlite.SchemaVersion, sqlite.SchemaVersion, hostedsqlite.SchemaVersion, hostedsqlite.SchemaVersion, []string{},
 	}
 	assert.Equal(t, at, parsed[migrateView](t, "migrate", store))
-	assert.Equal(t, 2, strings.Count(command(t, "migrate", store), "which is that of this program"))
+	assert.Equal(t, 2, strings.Count(command(t, "migrate", store), "the current one"))
 
 	empty := filepath.Join(t.TempDir(), "empty.db")
 	require.NoError(t, os.WriteFile(empty, nil, 0o600))
-	assert.Equal(t, 2, strings.Count(command(t, "migrate", "--store=sqlite:"+empty), "was brought from version 0 to "))
+	assert.Equal(t, 2, strings.Count(command(t, "migrate", "--store=sqlite:"+empty), "was migrated from version 0 to "))
 
 	log := newWatched()
 	assert.Equal(t, exitUsage, run(t.Context(), []string{"migrate", "--store=memory:"}, log, log))

@@ -30,7 +30,7 @@ type auditedInvoices struct {
 func (a *app) auditCommand() *cobra.Command {
 	var head bool
 	var against string
-	cmd := a.newStoreCommand("audit", "Prove that ledger, balances and invoices agree", "",
+	cmd := a.newStoreCommand("audit", "Verify that ledger, balances and invoices agree", "",
 		func(ctx context.Context, admin metering.Admin, _ []string) error {
 			earlier, err := readHead(against)
 			if err != nil {
@@ -59,12 +59,12 @@ func (a *app) auditCommand() *cobra.Command {
 			a.recordRun(auditTask, len(v.Faults))
 			return a.showAuditView(v)
 		})
-	appendLong(cmd, `With --head it prints a proof of all charges and invoices instead, to be kept elsewhere; with --against it also proves
-that those of such a head are what they were. The exit code is 3 if something does not agree, and 1 if it could not be
-compared.`)
+	appendLong(cmd, `With --head it prints a proof of all charges and invoices instead, to be stored elsewhere; with --against it also
+verifies that nothing in such a proof has changed. The exit code is 3 if something does not agree, and 1 if it could not
+be compared.`)
 	a.addJSON(cmd)
-	cmd.Flags().BoolVar(&head, "head", false, "print a proof of all charges and invoices, as JSON, to be kept elsewhere")
-	cmd.Flags().StringVar(&against, "against", "", "file with such a proof: was anything of it changed since?")
+	cmd.Flags().BoolVar(&head, "head", false, "print a proof of all charges and invoices as JSON, to be stored elsewhere")
+	cmd.Flags().StringVar(&against, "against", "", "file with such a proof: check that nothing in it has changed")
 	return cmd
 }
 
@@ -76,17 +76,17 @@ func newAuditView(audit metering.Audit) auditView {
 func (v auditView) rows(t *table) {
 	t.row(fmt.Sprintf("%d credits in %d charges of %d accounts", v.Credits, v.Entries, v.Accounts))
 	if v.Unproven > 0 {
-		t.row(fmt.Sprintf("%d charges are proven by no chain: they are from before there was one, or a part of their "+
+		t.row(fmt.Sprintf("%d charges are not proven by a chain: they are older than the chain, or a part of their "+
 			"month was pruned", v.Unproven))
 	}
 	if v.Against != nil {
 		for _, p := range v.Against.Pruned {
-			t.row(fmt.Sprintf("%v cannot be compared with the head: charges of it are gone, as old ones are when they "+
-				"are pruned", p))
+			t.row(fmt.Sprintf("%v cannot be compared with the head: some of its charges were pruned"+
+				"", p))
 		}
 	}
 	if i := v.Invoices; i != nil && i.Unproven > 0 {
-		t.row(fmt.Sprintf("%d of %d invoices are older than what would prove them", i.Unproven, i.Count))
+		t.row(fmt.Sprintf("%d of %d invoices are older than their proofs", i.Unproven, i.Count))
 	}
 	for _, f := range v.Faults {
 		t.row("FAULT", f.Account, f.Period, f.Detail)
@@ -135,7 +135,7 @@ func readHead(path string) (v headView, err error) {
 		return v, fmt.Errorf("--against: %w", err)
 	}
 	if err := json.Unmarshal(data, &v); err != nil || v.Version != headVersion {
-		return v, usagef("--against: %s is no head of diagd audit --head", path)
+		return v, usagef("--against: %s was not written by diagd audit --head", path)
 	}
 	return v, nil
 }
@@ -153,7 +153,7 @@ func (v *auditView) compareHead(ctx context.Context, b billing.Billing, head hea
 	v.Against = &againstView{head.Seq, c}
 	for _, p := range c.Changed {
 		v.Faults = append(v.Faults, metering.AuditFault{
-			Period: p, Detail: fmt.Sprintf("the charges up to number %d are not those of the head", head.Seq),
+			Period: p, Detail: fmt.Sprintf("the charges up to number %d differ from the head", head.Seq),
 		})
 	}
 	if head.Invoices == nil {
@@ -162,7 +162,7 @@ func (v *auditView) compareHead(ctx context.Context, b billing.Billing, head hea
 	same, err := head.Invoices.Holds(ctx, b)
 	if err == nil && !same {
 		v.Faults = append(v.Faults, metering.AuditFault{
-			Detail: fmt.Sprintf("the notes of invoices from before %s are not those of the head", formatTime(&head.Invoices.Before)),
+			Detail: fmt.Sprintf("the notes of invoices from before %s differ from the head", formatTime(&head.Invoices.Before)),
 		})
 	}
 	return err

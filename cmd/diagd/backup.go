@@ -17,10 +17,10 @@ import (
 func (a *app) backupCommand() *cobra.Command {
 	cmd := newCommand("backup FILE", "Copy the store to a new file, while the server runs, and audit the copy",
 		"the file to write", func(ctx context.Context, args []string) error { return a.backup(ctx, args[0]) })
-	appendLong(cmd, `The copy is one state of the store: every charge that was acknowledged before the command began is in it. To restore
+	appendLong(cmd, `The copy is a consistent snapshot: it has every charge that was acknowledged before the command began. To restore
 it, stop the server and run diagd restore.
 
-The exit code is 3 if the copy has faults, which then the store has too.`)
+The exit code is 3 if the copy has faults; the store then has them, too.`)
 	a.addJSON(cmd)
 	return cmd
 }
@@ -38,7 +38,7 @@ func (a *app) backup(ctx context.Context, to string) error {
 	}
 	audit, err := verifyFile(ctx, to)
 	if err != nil && !errors.Is(err, errFaults) {
-		return fmt.Errorf("the copy is of no use: %w", errors.Join(err, os.Remove(to)))
+		return fmt.Errorf("the copy is not usable: %w", errors.Join(err, os.Remove(to)))
 	}
 	a.recordRun(backupTask, len(audit.Faults))
 	return a.showAudit(audit)
@@ -48,17 +48,17 @@ func (a *app) backup(ctx context.Context, to string) error {
 func (a *app) sqliteFile() (string, error) {
 	kind, place, err := a.parseStore()
 	if err == nil && kind != "sqlite" {
-		err = usagef("--store: only a SQLite file can be copied; a database server has tools of its own, such as pg_dump")
+		err = usagef("--store: only a SQLite file can be copied; back up a database server with its own tools, such as pg_dump")
 	}
 	return place, err
 }
 
 func (a *app) restoreCommand() *cobra.Command {
-	cmd := newCommand("restore FILE", "Put a backup in the place of the store, whose server is stopped",
+	cmd := newCommand("restore FILE", "Replace the store of a stopped server by a backup",
 		"the file to restore", func(ctx context.Context, args []string) error { return a.restore(ctx, args[0]) })
-	appendLong(cmd, `The backup is copied, examined, brought to this program's layout and audited before anything changes; the copy
-then takes the place of the store. The old store is kept beside it under another name: what was charged since the
-backup is only there. A store that a server has open is refused. The exit code is 3 if the backup has faults.`)
+	appendLong(cmd, `The backup is copied, checked, migrated to this program's layout and audited before anything changes; the copy then
+replaces the store. The old store is kept under another name in the same folder: charges made since the backup are
+only there. A store that a server has open is refused. The exit code is 3 if the backup has faults.`)
 	a.addJSON(cmd)
 	return cmd
 }
@@ -80,10 +80,10 @@ func (a *app) restore(ctx context.Context, from string) error {
 		return err
 	})
 	if errors.Is(err, sqlitedb.ErrServing) {
-		return fmt.Errorf("the store %s is in use by a server; stop it before", a.redactedStore())
+		return fmt.Errorf("the store %s is in use by a server; stop the server first", a.redactedStore())
 	}
 	if errors.Is(err, errFaults) {
-		return errors.Join(a.showAudit(audit), errors.New("the store was left as it was"))
+		return errors.Join(a.showAudit(audit), errors.New("the store was not changed"))
 	}
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (a *app) restore(ctx context.Context, from string) error {
 func verifyFile(ctx context.Context, path string) (audit metering.Audit, err error) {
 	from, _, err := sqlite.Migrate(ctx, path)
 	if err == nil && from == 0 {
-		err = errors.New("the file is no store of diagd")
+		err = errors.New("the file is not a store of diagd")
 	}
 	if err == nil {
 		_, _, err = hostedsqlite.Migrate(ctx, path)

@@ -75,11 +75,11 @@ func TestBackupRefuses(t *testing.T) {
 	}{
 		{[]string{"backup", store}, exitUsage, "diagd backup takes the file to write"},
 		{[]string{"backup", file, "--store=memory:"}, exitUsage, "cannot be administered from another process"},
-		{[]string{"backup", file, "--store=sqlite:" + file + "-none"}, exitFailed, "diagd serve makes it"},
+		{[]string{"backup", file, "--store=sqlite:" + file + "-none"}, exitFailed, "diagd serve creates it"},
 		{[]string{"backup", file, store}, exitFailed, "taken: file already exists"},
 		{[]string{"backup", filepath.Join(file, "in", "no", "folder"), store}, exitFailed, "not a directory"},
 		{[]string{"backup", filepath.Join(filepath.Dir(file), "copy"), "--store=sqlite:" + empty}, exitFailed,
-			"the file is no store of diagd"},
+			"the file is not a store of diagd"},
 	} {
 		var out, err bytes.Buffer
 		assert.Equal(t, test.want, run(t.Context(), test.args, &out, &err), test.args)
@@ -135,9 +135,9 @@ func TestRestoreRefuses(t *testing.T) {
 		err  string
 	}{
 		{filepath.Join(dir, "none.db"), exitFailed, "no such file"},
-		{foreign, exitFailed, "is no store of diagd"},
+		{foreign, exitFailed, "is not a store of diagd"},
 		{torn, exitFailed, "malformed"},
-		{faulty, exitFaults, "the store was left as it was"},
+		{faulty, exitFaults, "the store was not changed"},
 		{newer, exitFailed, "the file has layout 999"},
 		{inUse, exitFailed, "write-ahead log"},
 	} {
@@ -152,7 +152,7 @@ func TestRestoreRefuses(t *testing.T) {
 	server := start(t, store)
 	var out, errs bytes.Buffer
 	assert.Equal(t, exitFailed, run(t.Context(), []string{"restore", good, store}, &out, &errs))
-	assert.Contains(t, errs.String(), "is in use by a server; stop it before")
+	assert.Contains(t, errs.String(), "is in use by a server; stop the server first")
 	require.Equal(t, exitOK, server.wait())
 	assert.Equal(t, exitUsage, run(t.Context(), []string{"restore", good, "--store=memory:"}, &out, &errs))
 	assert.Equal(t, exitUsage, run(t.Context(), []string{"restore", store}, &out, &errs))

@@ -17,11 +17,11 @@ import (
 
 func (a *app) billingCommand() *cobra.Command {
 	c := &billingCommands{app: a}
-	cmd := a.newGroup("billing", "Close months, list and mend invoices, have payments tried again",
+	cmd := a.newGroup("billing", "Close months, list and correct invoices, retry payments",
 		c.closeCommand(), c.previewCommand(), c.invoicesCommand(), c.notesCommand(), c.chargesCommand(), c.retryCommand(),
 		c.finalizeCommand(), c.voidCommand(), c.creditCommand(), c.paidCommand(), c.uncollectibleCommand(),
-		c.accountStateCommand("suspend", "Refuse what an account would be charged from now on", billing.Billing.Suspend),
-		c.accountStateCommand("resume", "Let an account that was suspended go on", billing.Billing.Resume))
+		c.accountStateCommand("suspend", "Refuse all billable requests of an account", billing.Billing.Suspend),
+		c.accountStateCommand("resume", "Resume a suspended account", billing.Billing.Resume))
 	cmd.PersistentFlags().BoolVar(&c.csv, "csv", false, "print CSV (RFC 4180) of invoices, notes and charges")
 	return cmd
 }
@@ -58,7 +58,7 @@ func lastClosableMonth() metering.Period {
 }
 
 func (c *billingCommands) closeCommand() *cobra.Command {
-	cmd := c.newCommand("close", "Make the invoices of a month that do not exist yet", "",
+	cmd := c.newCommand("close", "Create the missing invoices of a month", "",
 		func(ctx context.Context, b billing.Billing, _ []string) error {
 			p, err := parseMonth("--month", c.month, lastClosableMonth())
 			if err != nil {
@@ -70,10 +70,10 @@ func (c *billingCommands) closeCommand() *cobra.Command {
 			}
 			return errors.Join(err, c.showClosed(ctx, b, closed)) // some invoices may have been made
 		})
-	cmd.Long = `Make the invoices of a month that do not exist yet: one for each account, however often this is run.
+	cmd.Long = `Create the missing invoices of a month: one for each account, however often this is run.
 
-A month can be closed from 15 minutes after its end on. A server with --biller closes the last month by itself. Prices
-are those that were in force in the month; diagd plan list shows them.`
+A month can be closed 15 minutes after its end. A server with --biller closes the last month automatically. Prices are
+those that were in force in the month; diagd plan list shows them.`
 	cmd.Flags().StringVar(&c.month, "month", "", "such as 2026-10 (default: the last that can be closed, UTC)")
 	return cmd
 }
@@ -91,7 +91,7 @@ func (c *billingCommands) showClosed(ctx context.Context, b billing.Billing, clo
 }
 
 func (c *billingCommands) previewCommand() *cobra.Command {
-	cmd := c.newCommand("preview ACCOUNT", "Show what an account would owe for a month", "the id of an account",
+	cmd := c.newCommand("preview ACCOUNT", "Estimate the invoice of an account for a month", "the id of an account",
 		func(ctx context.Context, b billing.Billing, args []string) error {
 			p, err := parseMonth("--month", c.month, metering.PeriodOf(time.Now()))
 			if err != nil {
@@ -99,7 +99,7 @@ func (c *billingCommands) previewCommand() *cobra.Command {
 			}
 			return c.showInvoice(b.Preview(ctx, metering.AccountID(args[0]), p))
 		})
-	cmd.Long = `Show what an account would owe for a month if nothing else happened until its end. Nothing is stored.`
+	cmd.Long = `Estimate the invoice of an account for a month, based on usage so far. Nothing is stored.`
 	cmd.Flags().StringVar(&c.month, "month", "", "such as 2026-10 (default: this month, UTC)")
 	return cmd
 }
@@ -108,7 +108,7 @@ func (c *billingCommands) invoicesCommand() *cobra.Command {
 	cmd := c.newCommand("invoices", "List invoices", "", func(ctx context.Context, b billing.Billing, _ []string) error {
 		f := billing.Filter{Account: metering.AccountID(c.account), State: billing.State(c.state)}
 		if c.state != "" && !slices.Contains(billing.States(), f.State) {
-			return usagef("--state: %q is none of %s", c.state, stateNames())
+			return usagef("--state: %q is not one of %s", c.state, stateNames())
 		}
 		if c.month != "" {
 			p, err := parseMonth("--month", c.month, metering.Period{})
@@ -155,7 +155,7 @@ func (c *billingCommands) showInvoices(list iter.Seq2[billing.Invoice, error]) e
 }
 
 func (c *billingCommands) notesCommand() *cobra.Command {
-	cmd := c.newCommand("notes", "List what was done to invoices, credit notes included: why, when, and by whom", "",
+	cmd := c.newCommand("notes", "List changes of invoices, including credit notes, with reason, time and author", "",
 		func(ctx context.Context, b billing.Billing, _ []string) error {
 			return c.showNotes(paginate(c.pages, b.Notes(ctx, metering.AccountID(c.account)), noteName))
 		})
@@ -177,7 +177,7 @@ func (c *billingCommands) showNotes(list iter.Seq2[billing.Note, error]) error {
 }
 
 func (c *billingCommands) chargesCommand() *cobra.Command {
-	cmd := c.newCommand("charges", "Sum the charges of a month by account, key and endpoint", "",
+	cmd := c.newCommand("charges", "Summarize the charges of a month by account, key and endpoint", "",
 		func(ctx context.Context, b billing.Billing, _ []string) error {
 			p, err := parseMonth("--month", c.month, lastClosableMonth())
 			if err != nil {
@@ -198,8 +198,8 @@ func (c *billingCommands) chargesCommand() *cobra.Command {
 
 // requireReason adds the flags of a person's action: why, and who acts.
 func (c *billingCommands) requireReason(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringVar(&c.reason, "reason", "", "why, for the notes (required)")
-	cmd.Flags().StringVar(&c.by, "by", userName(), "who does it, for the notes")
+	cmd.Flags().StringVar(&c.reason, "reason", "", "reason, for the notes (required)")
+	cmd.Flags().StringVar(&c.by, "by", userName(), "author, for the notes")
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if strings.TrimSpace(c.reason) == "" {
@@ -239,9 +239,9 @@ func asUsageError(err error) error {
 }
 
 func (c *billingCommands) retryCommand() *cobra.Command {
-	one := c.newInvoiceCommand("retry", "Have an invoice charged again, from now on and with all attempts",
-		`The invoice is open or has failed. The server charges it within two minutes, and makes all attempts anew if that
-fails. With --failed and no argument, all invoices that have failed.`,
+	one := c.newInvoiceCommand("retry", "Charge an invoice again, with all attempts",
+		`The invoice must be open or failed. The server charges it within two minutes, and repeats all attempts if that fails.
+With --failed and no argument, all failed invoices are charged.`,
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
 			return c.showInvoice(b.Retry(ctx, account, id))
 		})
@@ -257,7 +257,7 @@ fails. With --failed and no argument, all invoices that have failed.`,
 		Args: func(cmd *cobra.Command, args []string) error { return chosen().Args(cmd, args) },
 		RunE: func(cmd *cobra.Command, args []string) error { return chosen().RunE(cmd, args) },
 	}
-	cmd.Flags().BoolVar(&c.failed, "failed", false, "all invoices that have failed")
+	cmd.Flags().BoolVar(&c.failed, "failed", false, "all failed invoices")
 	return cmd
 }
 
@@ -277,19 +277,19 @@ func (c *billingCommands) retryAll(ctx context.Context, b billing.Billing, _ []s
 }
 
 func (c *billingCommands) finalizeCommand() *cobra.Command {
-	return c.newInvoiceCommand("finalize", "Make a draft final, without waiting for the end of its hour",
-		`A draft is priced anew, by what was agreed with the account until now. A draft of a plan without a price needs an
-agreed price first: diagd account set ACCOUNT --agreed-price CENTS.`,
+	return c.newInvoiceCommand("finalize", "Finalize a draft before its hour is over",
+		`The draft is priced again by the current agreements of the account. A draft of a plan without a price needs an agreed
+price first: diagd account set ACCOUNT --agreed-price CENTS.`,
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
 			return c.showInvoice(b.Finalize(ctx, account, id))
 		})
 }
 
 func (c *billingCommands) voidCommand() *cobra.Command {
-	cmd := c.requireReason(c.newInvoiceCommand("void", "Declare that an invoice should not have been made",
-		`It is not charged any more. With --reissue another takes its place, such as 2026-10.2, as a draft: from the ledger,
-and from the plans, the tax and the agreed price that the account has by now. What is paid needs a credit note
-instead. If nobody knows whether an attempt has paid it, retry it first, or note it as paid.`,
+	cmd := c.requireReason(c.newInvoiceCommand("void", "Void an invoice",
+		`The invoice is no longer charged. With --reissue a corrected draft replaces it, such as 2026-10.2, from the ledger and
+the current plans, tax and agreed price of the account. A paid invoice needs a credit note instead. If the outcome of an
+attempt is unknown, retry the invoice first, or record it as paid.`,
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
 			void, next, err := b.Void(ctx, account, id, c.reason, c.reissue)
 			if !c.reissue {
@@ -297,33 +297,33 @@ instead. If nobody knows whether an attempt has paid it, retry it first, or note
 			}
 			return c.showInvoices(sequence([]billing.Invoice{void, next}, err))
 		}))
-	cmd.Flags().BoolVar(&c.reissue, "reissue", false, "make another invoice in its place")
+	cmd.Flags().BoolVar(&c.reissue, "reissue", false, "issue a corrected invoice")
 	return cmd
 }
 
 func (c *billingCommands) creditCommand() *cobra.Command {
 	cmd := c.requireReason(c.newInvoiceCommand("credit", "Write a credit note for an invoice",
-		`It lessens what is to be paid of an invoice that is open or has failed. Of one that is paid it says what is to be
-given back; nobody but you does that, at the payment service. Cents are those of the total, with tax.`,
+		`A credit note reduces the amount due of an open or failed invoice. For a paid invoice it records a refund; issue the
+refund at the payment service. Cents are those of the total, with tax.`,
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
 			_, n, err := b.Credit(ctx, account, id, c.cents, c.reason)
 			return c.showNotes(sequence([]billing.Note{n}, err))
 		}))
-	cmd.Flags().Int64Var(&c.cents, "cents", 0, "how much, in cents (required)")
+	cmd.Flags().Int64Var(&c.cents, "cents", 0, "amount in cents (required)")
 	return cmd
 }
 
 func (c *billingCommands) paidCommand() *cobra.Command {
-	cmd := c.requireReason(c.newInvoiceCommand("paid", "Note that an invoice was paid on another way", "",
+	cmd := c.requireReason(c.newInvoiceCommand("paid", "Record that an invoice was paid in another way", "",
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
 			return c.showInvoice(b.MarkPaid(ctx, account, id, billing.PaymentRef(c.reference), c.reason))
 		}))
-	cmd.Flags().StringVar(&c.reference, "reference", "", "what the payment is called, such as the number of a transfer")
+	cmd.Flags().StringVar(&c.reference, "reference", "", "reference of the payment, such as the number of a transfer")
 	return cmd
 }
 
 func (c *billingCommands) uncollectibleCommand() *cobra.Command {
-	return c.requireReason(c.newInvoiceCommand("uncollectible", "Declare that nobody will pay an invoice", "",
+	return c.requireReason(c.newInvoiceCommand("uncollectible", "Write off an invoice", "",
 		func(ctx context.Context, b billing.Billing, account metering.AccountID, id string) error {
 			return c.showInvoice(b.WriteOff(ctx, account, id, c.reason))
 		}))

@@ -93,7 +93,7 @@ func TestBilling(t *testing.T) {
 		"--account: account acc_a":     {"billing", "invoices", "--account", "acc_a", store},
 		"--account: account acc_b":     {"billing", "charges", "--account", "acc_b", store},
 		"takes the id":                 {"billing", "retry", string(id), store},
-		"none of draft, open":          {"billing", "invoices", "--state", "late", store},
+		"not one of draft, open":       {"billing", "invoices", "--state", "late", store},
 		"--limit":                      {"billing", "invoices", "--limit", "-1", store},
 		"--cursor":                     {"billing", "notes", "--cursor", "x", store},
 		"--reason: is required":        {"billing", "void", string(id), month.String(), store},
@@ -170,7 +170,7 @@ func TestBillingByHand(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, text, 0o600))
 		log := newWatched()
 		assert.Equal(t, want, run(t.Context(), []string{"audit", "--against", file, store}, log, log))
-		assert.Equal(t, count > 0, strings.Contains(log.String(), "are not those of the head"))
+		assert.Equal(t, count > 0, strings.Contains(log.String(), "differ from the head"))
 	}
 }
 

@@ -121,7 +121,7 @@ func (c *callbacks) settleOutcome(w http.ResponseWriter, r *http.Request, word b
 	case errors.Is(err, metering.ErrNotFound):
 		return http.StatusNotFound, "the account has no such invoice"
 	case isRefused:
-		c.log.Error("a payment callback contradicts the invoice and must be looked at", "reason", refused)
+		c.log.Error("a payment callback contradicts the invoice and must be reviewed", "reason", refused)
 		return http.StatusConflict, refused.Error()
 	case errors.Is(err, billing.ErrBusy):
 		w.Header().Set("Retry-After", "300")

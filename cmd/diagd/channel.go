@@ -27,8 +27,8 @@ type channelCommands struct{ *app }
 func (a *app) channelCommand() *cobra.Command {
 	c := channelCommands{a}
 	return a.newGroup("channel", "Administer notification channels", c.create(), c.list(), c.rotate(), c.remove(),
-		c.deliveries(), c.stateCommand("disable ID", "Send nothing more to a channel", disableChannel),
-		c.stateCommand("enable ID", "Send to a disabled channel again", notify.Channels.Enable),
+		c.deliveries(), c.stateCommand("disable ID", "Stop sending to a channel", disableChannel),
+		c.stateCommand("enable ID", "Resume sending to a disabled channel", notify.Channels.Enable),
 		c.test(), c.replay(), c.confirm())
 }
 
@@ -47,7 +47,7 @@ func (c channelCommands) create() *cobra.Command {
 	var kind, secretFile, tokenFile string
 	var categories []string
 	var allowHTTP bool
-	create := c.newCommand("create", "Create a channel and show the secret that signs its deliveries, once", "",
+	create := c.newCommand("create", "Create a channel and show its signing secret once", "",
 		func(ctx context.Context, channels notify.Channels, account metering.AccountID, _ []string) (err error) {
 			r.Account, r.Kind = account, notify.Kind(kind)
 			r.Categories = diag.Map(categories, func(text string) metering.EventCategory { return metering.EventCategory(text) })
@@ -65,25 +65,25 @@ func (c channelCommands) create() *cobra.Command {
 		})
 	create.Long = `Create a channel. Events that occur from then on are sent to it.
 
-  --kind webhook   --target URL      signed JSON, as any library of Standard Webhooks verifies it
-  --kind slack     --target URL      an incoming webhook of Slack
-  --kind teams     --target URL      a workflow of Microsoft Teams for what a webhook receives
-  --kind telegram  --target CHAT     number of a chat or @channel; --token-file holds the token of the bot
+  --kind webhook   --target URL      signed JSON (Standard Webhooks)
+  --kind slack     --target URL      a Slack incoming webhook
+  --kind teams     --target URL      a Microsoft Teams workflow that receives webhooks
+  --kind telegram  --target CHAT     chat ID or @channel; --token-file holds the token of the bot
   --kind email     --target ADDRESS  the server needs --mail-server
 
-The URLs of Slack and Teams are secrets: use --target - to have one read from standard input.`
+The URLs of Slack and Teams are secrets: use --target - to read one from standard input.`
 	flags := create.Flags()
 	flags.StringVar(&r.Name, "name", "", "name of the channel, 1 to 64 characters")
 	flags.StringVar(&kind, "kind", string(notify.Webhook), "webhook, slack, teams, telegram or email")
 	flags.StringVar(&r.Target, "target", "", "URL, chat or mail address; - reads it from standard input")
-	flags.StringSliceVar(&categories, "categories", nil, "what to be told of: usage, api_key, billing, spf, domain (default: all)")
+	flags.StringSliceVar(&categories, "categories", nil, "events to notify of: usage, api_key, billing, spf, domain (default: all)")
 	flags.StringVar(&secretFile, "secret-file", "",
 		"file with the secret to sign with, whsec_ and base64 of 24 to 64 bytes; - is standard input (default: a new one)")
 	flags.StringVar(&tokenFile, "token-file", "", "file with the token of a Telegram bot; - is standard input")
 	flags.BoolVar(&r.Unsigned, "unsigned", false, "sign nothing")
-	flags.BoolVar(&allowHTTP, "allow-http", false, "let the URL begin with http://, for laboratories")
+	flags.BoolVar(&allowHTTP, "allow-http", false, "allow URLs with http://, for tests")
 	flags.UintSliceVar(&c.world.AllowPorts, "allow-ports", nil,
-		"ports that the URL may name beside 80, 443, 8080 and 8443")
+		"ports that the URL may name in addition to 80, 443, 8080 and 8443")
 	return create
 }
 
@@ -176,7 +176,7 @@ func (c channelCommands) list() *cobra.Command {
 func (c channelCommands) rotate() *cobra.Command {
 	var overlap time.Duration
 	var secretFile string
-	rotate := c.newCommand("rotate ID", "Replace the secret of a webhook; the old one signs too for a while",
+	rotate := c.newCommand("rotate ID", "Replace the secret of a webhook; the old one also signs for a while",
 		"the id of a channel",
 		func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
 			var r notify.ChannelRequest
@@ -185,7 +185,7 @@ func (c channelCommands) rotate() *cobra.Command {
 			}
 			return c.show(channels.RotateSecret(ctx, account, args[0], r.Secret, overlap))
 		})
-	rotate.Flags().DurationVar(&overlap, "overlap", notify.DefaultOverlap, "how long the old secret signs too, 0 to 720h")
+	rotate.Flags().DurationVar(&overlap, "overlap", notify.DefaultOverlap, "how long the old secret also signs, 0 to 720h")
 	rotate.Flags().StringVar(&secretFile, "secret-file", "",
 		"file with the new secret; - is standard input (default: a new one)")
 	return rotate
@@ -210,14 +210,14 @@ func (c channelCommands) stateCommand(
 
 // confirm confirms an address by the code that was sent to it.
 func (c channelCommands) confirm() *cobra.Command {
-	cmd := c.newCommand("confirm ID CODE", "Let a channel of mail begin by the code that its address was sent",
+	cmd := c.newCommand("confirm ID CODE", "Confirm an e-mail channel by the code sent to its address",
 		"the id of a channel, and a code",
 		func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
 			channel, err := channels.Confirm(ctx, account, args[0], args[1])
 			return c.show(channel, notify.Secret{}, err)
 		})
-	cmd.Long = `An address receives nothing before its reader has confirmed: by the link in the message that it was sent, or where
-the server has no --public-url by a code, within seven days. diagd channel enable sends another.`
+	cmd.Long = `An address receives nothing until its owner has confirmed, within seven days: by the link in the confirmation message,
+or by a code if the server has no --public-url. diagd channel enable sends another message.`
 	return cmd
 }
 
@@ -225,7 +225,7 @@ the server has no --public-url by a code, within seven days. diagd channel enabl
 func (c channelCommands) replay() *cobra.Command {
 	var since string
 	var wait time.Duration
-	cmd := c.newCommand("replay ID", "Send the event of a delivery again, or all that did not arrive at a channel since a time",
+	cmd := c.newCommand("replay ID", "Resend the event of a delivery, or all events that a channel missed since a time",
 		"the id of a delivery, or with --since that of a channel",
 		func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
 			if since == "" {
@@ -240,13 +240,13 @@ func (c channelCommands) replay() *cobra.Command {
 			return printList(c.app, diag.Map(list, viewDelivery), err, deliveryColumns, deliveryView.row)
 		})
 	addWait(cmd, &wait)
-	cmd.Flags().StringVar(&since, "since", "", "send to the channel ID again what has not arrived since then, such as "+
+	cmd.Flags().StringVar(&since, "since", "", "resend to the channel ID what has not arrived since then, such as "+
 		"2026-11-26T09:00:00Z; events are kept for 30 days")
 	return cmd
 }
 
 func (c channelCommands) remove() *cobra.Command {
-	return c.newCommand("remove ID", "Remove a channel for good", "the id of a channel",
+	return c.newCommand("remove ID", "Remove a channel permanently", "the id of a channel",
 		func(ctx context.Context, channels notify.Channels, account metering.AccountID, args []string) error {
 			return c.showRemoved(args[0], channels.Remove(ctx, account, args[0]))
 		})
@@ -323,7 +323,7 @@ func (c channelCommands) deliveries() *cobra.Command {
 		return nil
 	}
 	list.Flags().StringVar(&before, "before", "", "only what was created before this time, such as 2026-11-26T09:00:00Z")
-	list.Flags().IntVar(&limit, "limit", 50, "how many to list at most; 0 for all")
+	list.Flags().IntVar(&limit, "limit", 50, "maximum number to list; 0 for all")
 	return list
 }
 
@@ -358,7 +358,7 @@ func (c channelCommands) showOutcome(
 	case err != nil:
 		return err
 	case d.State == notify.Pending && wait > 0:
-		return fmt.Errorf("no server has tried to deliver %s within %v", d.ID, wait)
+		return fmt.Errorf("no server tried to deliver %s within %v", d.ID, wait)
 	case d.State != notify.Pending && d.State != notify.Delivered:
 		return fmt.Errorf("%s was not delivered: %s", d.ID, d.Attempts[len(d.Attempts)-1].Error)
 	}

@@ -115,7 +115,7 @@ func TestChannels(t *testing.T) {
 		seen.WriteString(command(t, append(args, store, "--json")...))
 	}
 	assert.Contains(t, seen.String(), "disabled (disabled by the operator)")
-	assert.Contains(t, command(t, "channel", "remove", made.ID, store), "is removed")
+	assert.Contains(t, command(t, "channel", "remove", made.ID, store), "was removed")
 	require.Equal(t, exitOK, s.wait())
 	seen.WriteString(s.log.String())
 	assertAbsent(t, "lists and logs", seen.Bytes(), []string{made.Secret, rotated.Secret})

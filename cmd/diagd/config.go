@@ -32,11 +32,12 @@ type settingView struct {
 
 func (a *app) configCommand() *cobra.Command {
 	var check *cobra.Command
-	check = newCommand("check", "Tell every fault of the settings, and which are in force", "",
+	check = newCommand("check", "Report all faults of the settings, and their values", "",
 		func(context.Context, []string) error { return a.checkConfig(check.Flags()) })
-	check.Long = `Tell every fault of the settings, and which are in force and where each comes from.
+	check.Long = `Report all faults of the settings, and the value and source of each setting.
 
-It takes the flags, the environment and the file of diagd serve, reads the files that they name, and writes nothing.
+It uses the flags, the environment and the configuration file of diagd serve, reads the files that they name, and writes
+nothing.
 Secrets are not shown. The exit code is 3 if there are faults.`
 	check.PersistentPreRunE = func(*cobra.Command, []string) error { return nil } // the command reports the faults
 	a.serving.add(check.Flags())

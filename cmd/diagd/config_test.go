@@ -48,18 +48,18 @@ metrics-listen = 127.0.0.1:http:1
 		assert.NotEmpty(t, f.Remedy, f.Fault)
 	}
 	for place, want := range map[string][2]string{
-		"conf:2 ":                {"there is no setting", "did you mean listen?"},
-		"conf:3 ip-rate":         {"invalid argument", "requests a minute"},
-		"conf:4 trusted-proxies": {`"here" is no network`, "networks whose"},
+		"conf:2 ":                {"unknown setting", "did you mean listen?"},
+		"conf:3 ip-rate":         {"invalid argument", "requests per minute"},
+		"conf:4 trusted-proxies": {`"here" is not a network`, "X-Forwarded-For is trusted"},
 		"conf:5 data":            {plansFile + ": reading the plans", "folder with files"},
 		"conf:6 data":            {"data is set twice", "remove this line or " + config + ":5"},
-		"conf:7 ":                {"a line is 'key = value'", "write a value"},
-		"conf:8 log-level":       {"a comment stands on a line of its own", "double quotes"},
+		"conf:7 ":                {"a line must be 'key = value'", "write a value"},
+		"conf:8 log-level":       {"a comment must be on its own line", "double quotes"},
 		"conf:9 metrics-listen":  {"too many colons", "Prometheus"},
-		"the environment ":       {"there is no setting DIAG_LOG_FORMATS", "did you mean DIAG_LOG_FORMAT?"},
-		"DIAG_STORE store":       {"no such file or directory", "where accounts, keys and charges are kept"},
-		"--resolver resolver":    {"gopher", "name servers to ask"},
-		"--tls-cert tls-cert":    {"belong together", "PEM file"},
+		"the environment ":       {"unknown setting DIAG_LOG_FORMATS", "did you mean DIAG_LOG_FORMAT?"},
+		"DIAG_STORE store":       {"no such file or directory", "where accounts, keys and charges are stored"},
+		"--resolver resolver":    {"gopher", "name servers to query"},
+		"--tls-cert tls-cert":    {"must be set together", "PEM file"},
 	} {
 		assert.Contains(t, got[place].Fault, want[0], place)
 		assert.Contains(t, got[place].Remedy, want[1], place)
@@ -133,8 +133,8 @@ func TestConfigCheckFaults(t *testing.T) {
 	for _, c := range []struct{ args, setting, fault string }{
 		{"--biller=http://x", "biller", "must be file:DIR, an https://… URL or stripe"},
 		{"--data=/does/not/exist", "data", "stat /does/not/exist: no such file or directory"},
-		{"--trusted-proxies=0.0.0.0/0", "trusted-proxies", "0.0.0.0/0 is everybody, and whoever is believed can claim any address; name your proxies"},
-		{"--trusted-proxies=10.0.0.0/8,::/0", "trusted-proxies", "::/0 is everybody, and whoever is believed can claim any address; name your proxies"},
+		{"--trusted-proxies=0.0.0.0/0", "trusted-proxies", "0.0.0.0/0 includes all clients, which could then claim any address; name your proxies"},
+		{"--trusted-proxies=10.0.0.0/8,::/0", "trusted-proxies", "::/0 includes all clients, which could then claim any address; name your proxies"},
 	} {
 		code, v, _ := checkConfig(t, c.args)
 		assert.Equal(t, exitFaults, code, c.args)

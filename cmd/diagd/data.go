@@ -32,15 +32,15 @@ var lists = map[string]struct {
 	check   func([]byte) error // of a file that replaces it
 	secret  bool               // such a file is not shown
 }{
-	plansFile: {"plans that the first start takes into the store; diagd plan list shows those in force",
+	plansFile: {"plans that the first start imports into the store; diagd plan list shows those in force",
 		func() []byte { return formatPlans(metering.DefaultPlans()) }, checkByParsing(parsePlans), false},
-	dnsbl.File:     {"blocklists and allow lists that blacklist/ip asks", dnsbl.BuiltIn, checkByParsing(dnsbl.ParseLists), false},
+	dnsbl.File:     {"blocklists and allow lists that blacklist/ip queries", dnsbl.BuiltIn, checkByParsing(dnsbl.ParseLists), false},
 	dnsbl.KeysFile: {"keys of blocklists that need one, by name of account", constant("{}\n"), dnsbl.CheckKeys, true},
 	hsts.File: {"HSTS preload list that http/hsts-check and http/headers-check look domains up in",
 		hsts.NoList, checkByParsing(hsts.ParseList), false},
 	markcert.RootsFile: {"root certificates of the authorities for mark certificates",
 		markcert.BuiltInRoots, checkByParsing(markcert.ParseRoots), false},
-	propagation.File: {"resolvers that resolve/propagation asks",
+	propagation.File: {"resolvers that resolve/propagation queries",
 		func() []byte { return formatJSON(propagation.Vantages()) }, checkByParsing(propagation.ParseVantages), false},
 	tlscert.LogsFile: {"logs of Certificate Transparency, in the form of Google's log_list.json",
 		markcert.BuiltInLogs, tlscert.CheckLogs, false}, // those of mark certificates
@@ -50,7 +50,7 @@ var lists = map[string]struct {
 		func() []byte { return formatJSON(registry.DefaultBootstrap()) }, checkByParsing(registry.ParseBootstrap), false},
 	registry.ServersFile: {"WHOIS servers by suffix",
 		func() []byte { return formatJSON(registry.DefaultServers()) }, checkByParsing(registry.ParseServers), false},
-	csr.KeyListFile: {"keys that are known to others, and moduli that share factors, for certificates/csr/parse",
+	csr.KeyListFile: {"compromised keys, and moduli that share factors, for certificates/csr/parse",
 		constant("{\"lists\": []}\n"), checkByParsing(pki.ParseKeyList), false},
 	csr.KeyHashesFile: {"the same as SHA-256 of each SubjectPublicKeyInfo, one a line", constant(""),
 		func(data []byte) error { _, err := pki.ParseKeyHashes(csr.KeyHashesFile, data); return err }, false},
@@ -104,7 +104,7 @@ func parsePlans(data []byte) (metering.Plans, error) {
 	plans := metering.Plans{}
 	for _, p := range list {
 		if _, duplicate := plans[p.ID]; duplicate {
-			return nil, fmt.Errorf("reading the plans: %s stands twice", p.ID)
+			return nil, fmt.Errorf("reading the plans: %s is listed twice", p.ID)
 		}
 		plans[p.ID] = p
 	}
@@ -126,7 +126,7 @@ type dataView struct {
 
 func (a *app) dataCommand() *cobra.Command {
 	return a.newGroup("data", "Show the lists in force",
-		newCommand("list", "Name the lists and where each comes from", "",
+		newCommand("list", "List the data files and their sources", "",
 			func(context.Context, []string) error { return a.listData() }),
 		newCommand("show NAME", "Print a list", "the name of a list",
 			func(_ context.Context, args []string) error { return a.showData(args[0]) }))
@@ -152,14 +152,14 @@ func (a *app) listData() error {
 func (a *app) showData(name string) error {
 	list, ok := lists[name]
 	if !ok {
-		return usagef("there is no list %q; diagd data list names them", name)
+		return usagef("unknown list %q; diagd data list shows all", name)
 	}
 	data, err := a.readOverride(name)
 	if err != nil {
 		return err
 	}
 	if list.secret && data != nil {
-		return usagef("%s holds secrets and is not shown; read the file itself", name)
+		return usagef("%s contains secrets and is not shown; read the file itself", name)
 	}
 	if data == nil {
 		data = list.builtIn()

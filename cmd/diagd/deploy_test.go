@@ -165,7 +165,7 @@ func TestBoardAndAlerts(t *testing.T) {
 func TestDeployedSettings(t *testing.T) {
 	settings := settingFlags()
 	known := func(where, name string) {
-		assert.NotNil(t, settings.Lookup(name), "%s: there is no setting %s", where, name)
+		assert.NotNil(t, settings.Lookup(name), "%s: unknown setting %s", where, name)
 	}
 	variable := regexp.MustCompile(`\bDIAG_[A-Z_]+`)
 	for _, path := range []string{

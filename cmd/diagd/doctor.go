@@ -40,7 +40,7 @@ type doctorView struct {
 }
 
 // errDoctor is the result of an examination, not a failure of it.
-var errDoctor = errors.New("the examination found faults")
+var errDoctor = errors.New("the check found faults")
 
 const partTime = 10 * time.Second
 
@@ -51,8 +51,8 @@ func (a *app) doctorCommand() *cobra.Command {
 	cmd.Long = `Check the installation and say what to fix: settings, server, store, clock, queues, backup, audit, certificate, lists,
 resolver, the signature of mail, and the delegation of the hosted SPF zone.
 
-It takes the flags, the environment and the file of diagd serve, best beside the server that has the same ones, and asks
-the server, the store, the resolver and, for hosted SPF, the DNS. The exit code is 3 if something does not work.`
+Run it on the machine of the server and with its settings: flags, environment and configuration file of diagd serve. It
+queries the server, the store, the resolver and, for hosted SPF, the DNS. The exit code is 3 if something does not work.`
 	cmd.PersistentPreRunE = func(*cobra.Command, []string) error { return nil } // the command reports the faults
 	a.addJSON(cmd)
 	a.serving.add(cmd.Flags())
@@ -142,13 +142,13 @@ func (a *app) examineServer(ctx context.Context) partView {
 		if _, usage := errors.AsType[usageError](err); usage {
 			return faultyPart(conditionUnknown, "", "%v", err)
 		}
-		return faultyPart(conditionFault, "start the server, or pass the settings it runs with", "%v", err)
+		return faultyPart(conditionFault, "start the server, or use the settings that it runs with", "%v", err)
 	}
 	if a.serving.metricsListen == "" {
 		return faultyPart(conditionWarning, "set --metrics-listen for /readyz and metrics",
-			"answers; its readiness is unknown")
+			"responds; its readiness is unknown")
 	}
-	return okPart("answers, and is ready")
+	return okPart("responds, and is ready")
 }
 
 func (a *app) examineStore(err error) partView {
@@ -156,7 +156,7 @@ func (a *app) examineStore(err error) partView {
 		return okPart("%s can be read", a.redactedStore())
 	}
 	if kind, _, e := a.parseStore(); e == nil && kind == "memory" {
-		return faultyPart(conditionWarning, "name a store that outlives the server with --store", "in the memory of the server")
+		return faultyPart(conditionWarning, "name a persistent store with --store", "in memory: it is lost when the server stops")
 	}
 	return faultyPart(conditionFault, "diagd serve creates a store at its first start, and updates an old one, as diagd migrate does",
 		"%v", err)
@@ -168,7 +168,7 @@ func (a *app) examineClock(store metering.Store) partView {
 	keeper.Follow(store)
 	if err := keeper.Doubt(); err != nil {
 		return faultyPart(conditionFault,
-			"synchronize it by NTP: no month is closed and nothing is forgotten until it is right", "%v", err)
+			"synchronize it by NTP: until then no month is closed and no expired data is removed", "%v", err)
 	}
 	return okPart("agrees with the store")
 }

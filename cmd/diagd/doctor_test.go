@@ -98,7 +98,7 @@ func TestDoctor(t *testing.T) {
 	require.Equal(t, exitOK, s.wait())
 	code, conditions, text := doctor(t, store, "--resolver=udp://127.0.0.1:1", listen, "--ip-rate=-1")
 	assert.Equal(t, exitFaults, code)
-	assert.Contains(t, text, "the examination found faults (3)")
+	assert.Contains(t, text, "the check found faults (3)")
 	for _, part := range []string{"settings", "server", "resolver"} {
 		assert.Equal(t, conditionFault, conditions[part], part)
 	}
@@ -139,9 +139,9 @@ func TestDoctorCertificate(t *testing.T) {
 		{"not renewed", serveFlags{tlsCert: made("late", 90*day, 9*day)}, conditionWarning, ""},
 		{"expired", serveFlags{tlsCert: made("expired", 90*day, -day)}, conditionFault, "expired"},
 		{"no file", serveFlags{tlsCert: filepath.Join(dir, "absent")}, conditionFault, "no such file"},
-		{"no certificate", serveFlags{tlsCert: filepath.Join(dir, "empty")}, conditionFault, "there is no certificate in it"},
+		{"no certificate", serveFlags{tlsCert: filepath.Join(dir, "empty")}, conditionFault, "it contains no certificate"},
 		{"ACME", serveFlags{acmeDomain: "diag.example", acmeData: dir}, conditionOK, ""},
-		{"ACME, none yet", serveFlags{acmeDomain: "new.example", acmeData: dir}, conditionWarning, "there is none yet"},
+		{"ACME, none yet", serveFlags{acmeDomain: "new.example", acmeData: dir}, conditionWarning, "no certificate yet"},
 		{"loopback", serveFlags{listen: "[::1]:80"}, conditionOff, ""},
 		{"proxy", serveFlags{listen: ":80", trustedProxies: []string{"10.0.0.1"}}, conditionOff, ""},
 		{"plain", serveFlags{listen: ":80"}, conditionWarning, "unencrypted"},

@@ -128,11 +128,11 @@ func (a *app) examineTask(d task, maxAge time.Duration, remedy string) partView 
 	at, faults, err := a.lastRun(d)
 	switch age := time.Since(at); {
 	case os.IsNotExist(err):
-		return faultyPart(conditionWarning, remedy, "none is recorded")
+		return faultyPart(conditionWarning, remedy, "not recorded yet")
 	case err != nil:
 		return faultyPart(conditionUnknown, "", "%s cannot be read", path)
 	case faults > 0:
-		return faultyPart(conditionFault, "run diagd audit to see them", "faults that the last one found, at %s: %d", formatTime(&at), faults)
+		return faultyPart(conditionFault, "run diagd audit to see them", "faults found by the last one, at %s: %d", formatTime(&at), faults)
 	case age > maxAge:
 		return faultyPart(conditionWarning, remedy, "the last one was %d days ago", int(age/day))
 	}
@@ -140,10 +140,10 @@ func (a *app) examineTask(d task, maxAge time.Duration, remedy string) partView 
 }
 
 func (a *app) examineCertificate() partView {
-	path, remedy := a.serving.tlsCert, "renew it, and find out why that was not automatic"
+	path, remedy := a.serving.tlsCert, "renew it, and find out why automatic renewal failed"
 	switch {
 	case a.serving.acmeDomain != "":
-		path, remedy = filepath.Join(a.serving.acmeData, a.serving.acmeDomain), "see the log for why it was not renewed"
+		path, remedy = filepath.Join(a.serving.acmeData, a.serving.acmeDomain), "check the log to find out why it was not renewed"
 	case path == "":
 		host, _, _ := net.SplitHostPort(a.serving.listen)
 		ip, err := netip.ParseAddr(host)
@@ -156,7 +156,7 @@ func (a *app) examineCertificate() partView {
 	text, err := os.ReadFile(path)
 	if os.IsNotExist(err) && a.serving.acmeDomain != "" {
 		return faultyPart(conditionWarning, "it is obtained on the first connection: open https://"+a.serving.acmeDomain,
-			"there is none yet")
+			"no certificate yet")
 	}
 	cert, err := firstCertificate(text, err)
 	if err != nil {
@@ -177,7 +177,7 @@ func firstCertificate(text []byte, err error) (*x509.Certificate, error) {
 	for err == nil {
 		var block *pem.Block
 		if block, text = pem.Decode(text); block == nil {
-			return nil, fmt.Errorf("there is no certificate in it")
+			return nil, fmt.Errorf("it contains no certificate")
 		}
 		if block.Type == "CERTIFICATE" {
 			return x509.ParseCertificate(block.Bytes)
@@ -209,12 +209,12 @@ func (a *app) examineLists() partView {
 	}
 	switch {
 	case len(old) > 0:
-		return faultyPart(conditionWarning, "put newer files into --data, or upgrade diagd",
+		return faultyPart(conditionWarning, "put newer files into the folder of --data, or upgrade diagd",
 			"older than %d days: %s", int(listAge/day), strings.Join(old, ", "))
 	case built == nil:
-		return faultyPart(conditionUnknown, "", "this program does not know when it was built")
+		return faultyPart(conditionUnknown, "", "the build date of this program is unknown")
 	}
-	return okPart("none is older than %d days; the built-in ones are of %s", int(listAge/day), formatTime(built))
+	return okPart("all are newer than %d days; the built-in ones are from %s", int(listAge/day), formatTime(built))
 }
 
 // examineZone checks in the DNS whether the zone of hosted SPF is delegated to the name servers of the settings, and
@@ -223,7 +223,7 @@ func (a *app) examineZone(ctx context.Context, env *diag.Env) partView {
 	zone, err := a.serving.hosted.serveZone()
 	switch {
 	case err != nil:
-		return faultyPart(conditionFault, "diagd config check tells more", "%v", err)
+		return faultyPart(conditionFault, "run diagd config check", "%v", err)
 	case zone == nil:
 		return offPart("no zone is served")
 	}

@@ -59,7 +59,7 @@ func TestDrainUnderLoad(t *testing.T) {
 			require.GreaterOrEqual(t, acknowledged.Load(), int64(500))
 			assert.Equal(t, acknowledged.Load(), parsed[usageView](t, "usage", store).Charges, "charged and acknowledged")
 			assert.Empty(t, parsed[auditView](t, "audit", store).Faults)
-			assert.NotContains(t, s.log.String(), "cut off")
+			assert.NotContains(t, s.log.String(), "canceled")
 		})
 	}
 }
@@ -71,7 +71,7 @@ func TestNotReadyBeforeDraining(t *testing.T) {
 	metrics := s.log.wait(t, `"?serving metrics"? url=(\S+)/metrics`)[1]
 	require.Equal(t, http.StatusOK, get(t, metrics+"/readyz").status)
 	s.stop()
-	s.log.wait(t, "not ready any more")
+	s.log.wait(t, "no longer ready")
 	assert.Equal(t, http.StatusServiceUnavailable, get(t, metrics+"/readyz").status)
 	assert.Equal(t, http.StatusOK, s.post("/text/upper", upper).status)
 	assert.NotContains(t, s.log.String(), "draining")

@@ -127,7 +127,7 @@ func (a *app) announceFirst(secret metering.Secret, link, url string, log *slog.
 	}
 	err = errors.Join(a.writeFirst(file, secret, link, url), file.Sync(), file.Close())
 	if err == nil {
-		log.Info("first start: the API key and the link into the dashboard are in a file; remove it when you have read it",
+		log.Info("first start: the API key and the sign-in link are in a file; delete it after reading",
 			"file", path)
 	}
 	return err
@@ -135,7 +135,7 @@ func (a *app) announceFirst(secret metering.Secret, link, url string, log *slog.
 
 func (a *app) writeFirst(w io.Writer, secret metering.Secret, link, url string) error {
 	_, err := fmt.Fprintf(w, `
-First start: here is an API key with all scopes. It is shown only now.
+First start: this API key has all scopes. It is shown only once.
 
   %s
 
@@ -143,7 +143,7 @@ Try it:
 
   curl -i %s%s/text/upper -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '{"text":"Straße"}'
 
-And this is your way into the dashboard, for one use within 15 minutes; diagd member link %s makes another:
+Sign in to the dashboard with this one-time link within 15 minutes; diagd member link %s creates another:
 
   %s
 

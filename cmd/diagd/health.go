@@ -73,7 +73,7 @@ func (h *healthServer) listen(ctx context.Context, address string, log *slog.Log
 // the same settings.
 func (a *app) healthCommand() *cobra.Command {
 	var url string
-	cmd := newCommand("health", "Exit with 0 if the server of the same settings answers", "",
+	cmd := newCommand("health", "Exit with 0 if the server with the same settings responds", "",
 		func(ctx context.Context, _ []string) error {
 			ctx, cancel := context.WithTimeout(ctx, healthTime)
 			defer cancel()
@@ -82,7 +82,7 @@ func (a *app) healthCommand() *cobra.Command {
 			}
 			return a.health(ctx)
 		})
-	cmd.Flags().StringVar(&url, "url", "", "address of the server, such as http://127.0.0.1:8080 (default: by the settings)")
+	cmd.Flags().StringVar(&url, "url", "", "address of the server, such as http://127.0.0.1:8080 (default: from the settings)")
 	a.serving.addListeners(cmd.Flags())
 	return cmd
 }
@@ -123,7 +123,7 @@ func loopbackAddress(flag, listen string) (string, error) {
 		return "", usagef("--%s: %w", flag, err)
 	}
 	if port == "0" {
-		return "", usagef("--%s: the port of %s is known to the server alone; name the address with --url", flag, listen)
+		return "", usagef("--%s: only the server knows the port of %s; name the address with --url", flag, listen)
 	}
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		host = "127.0.0.1"

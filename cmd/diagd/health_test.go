@@ -80,7 +80,7 @@ func TestHangup(t *testing.T) {
 	}
 	works()
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGHUP))
-	p.log.wait(t, "certificate and lists are read again")
+	p.log.wait(t, "reloaded certificate and lists")
 	works()
 	require.NoError(t, os.WriteFile(filepath.Join(data, "vantages.json"), []byte("["), 0o600))
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGHUP))

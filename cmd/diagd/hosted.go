@@ -31,29 +31,29 @@ type hostedFlags struct {
 func (f *hostedFlags) add(fs *pflag.FlagSet) {
 	f.addZone(fs)
 	fs.StringVar(&f.listen, "spf-dns-listen", "",
-		"address to answer DNS questions about hosted SPF on, by UDP and TCP (default: off)")
+		"address to serve DNS for hosted SPF on, by UDP and TCP (default: off)")
 	fs.StringSliceVar(&f.nameservers, "spf-dns-ns", nil,
 		"name servers of the zone, as delegated: NAME, or NAME=ADDR/ADDR for names in the zone")
 	fs.StringVar(&f.contact, "spf-dns-contact", "",
-		"mail address of who is responsible for the zone (default: hostmaster at the domain that is registered)")
+		"e-mail address of the zone's contact (default: hostmaster at the registered domain)")
 	fs.IntVar(&f.rate, "spf-dns-rate", nameserver.DefaultRate,
-		"answers a second about one name that each network of clients gets by UDP without a DNS cookie; -1 for no limit")
+		"UDP responses per second, name and client network without a DNS cookie; -1 for no limit")
 	f.addKeys(fs)
 	fs.StringVar(&f.tsig, "spf-dns-tsig", "",
-		"key that transfers of the zone are signed with, as [ALGORITHM:]NAME:SECRET with the secret in base64; better set "+
-			"by DIAG_SPF_DNS_TSIG, which other users of the host cannot see")
+		"TSIG key for transfers of the zone, as [ALGORITHM:]NAME:SECRET with the secret in base64; prefer "+
+			"DIAG_SPF_DNS_TSIG, which other users of the host cannot read")
 }
 
 func (f *hostedFlags) addKeys(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.keys, "spf-dns-key", nil,
-		"key that the zone is signed with (DNSSEC), as made by diagd spf key or dnssec-keygen -f KSK: the file that ends in "+
-			".private; others after the first are published beside it (default: the zone is not signed)")
+		"DNSSEC key of the zone, as made by diagd spf key or dnssec-keygen -f KSK: the file that ends in "+
+			".private; further keys are published but do not sign (default: the zone is not signed)")
 }
 
 func (f *hostedFlags) addZone(fs *pflag.FlagSet) {
-	fs.StringVar(&f.zone, "spf-dns-zone", "", "zone in which hosted SPF is published, such as spf.example.net")
+	fs.StringVar(&f.zone, "spf-dns-zone", "", "zone for hosted SPF records, such as spf.example.net")
 	fs.StringSliceVar(&f.secondaries, "spf-dns-secondaries", nil,
-		"addresses of name servers that fetch the zone and are told of changes: ADDR or ADDR:PORT")
+		"addresses of secondary name servers, which transfer the zone and are notified of changes: ADDR or ADDR:PORT")
 }
 
 // answeredZone is the zone in which sets of addresses can be answered for: secondaries cannot.
@@ -206,7 +206,7 @@ func (a *app) startHosted(
 	}
 	log.Info("serving DNS", "address", h.dns.Addr(), "zone", zone.Zone.Name.String(), "records", h.dns.Records())
 	for _, k := range zone.Signing {
-		log.Info("the zone is signed; its parent zone is to publish this record", "ds", k.DS())
+		log.Info("the zone is signed; publish this record in the parent zone", "ds", k.DS())
 	}
 	return h, nil
 }
@@ -238,11 +238,11 @@ func (h *hosted) drain(ctx context.Context) {
 	h.drained.Do(func() {
 		if h.dns != nil {
 			if err := h.dns.Shutdown(ctx); err != nil {
-				h.log.Warn("the name server was cut off", "error", err)
+				h.log.Warn("the name server did not shut down in time", "error", err)
 			}
 		}
 		if !h.shutdown(ctx) {
-			h.log.Warn("a resolution of hosted SPF did not finish and is cut off; nothing has changed")
+			h.log.Warn("a resolution of hosted SPF did not finish and was canceled; nothing has changed")
 		}
 	})
 }

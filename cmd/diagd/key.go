@@ -48,7 +48,7 @@ func (a *app) keyCreateCommand() *cobra.Command {
 	var scopes, addresses []string
 	var expires time.Duration
 	var expiresAt string
-	create := a.newAccountCommand("create", "Create a key and show its secret, once", "", "",
+	create := a.newAccountCommand("create", "Create a key and show its secret once", "", "",
 		func(ctx context.Context, admin metering.Admin, account metering.AccountID, _ []string) (err error) {
 			req.Account, req.Environment = account, metering.Environment(environment)
 			req.Scopes = diag.Map(scopes, func(s string) metering.Scope { return metering.Scope(s) })
@@ -63,9 +63,9 @@ func (a *app) keyCreateCommand() *cobra.Command {
 	flags := create.Flags()
 	flags.StringVar(&req.Name, "name", "", "name of the key, 1 to 64 characters")
 	flags.StringVar(&environment, "environment", "live", "live or test, a label")
-	flags.StringSliceVar(&scopes, "scopes", nil, "what the key may do: dns:read, mail:read, mail:write, web:read")
+	flags.StringSliceVar(&scopes, "scopes", nil, "scopes of the key: dns:read, mail:read, mail:write, web:read")
 	flags.StringSliceVar(&addresses, "ip", nil, "addresses or networks that may use the key (default: any)")
-	flags.DurationVar(&expires, "expires-in", 0, "lifetime, such as 720h (default: without end)")
+	flags.DurationVar(&expires, "expires-in", 0, "lifetime, such as 720h (default: never expires)")
 	flags.StringVar(&expiresAt, "expires-at", "", "when the key expires, such as 2027-06-30T12:00:00Z")
 	return create
 }
@@ -119,7 +119,7 @@ func (a *app) keyListCommand() *cobra.Command {
 			f := metering.KeyFilter{Account: account, Text: text, At: admin.Time()}
 			if state != "" {
 				if f.States = []metering.KeyState{metering.KeyState(state)}; !slices.Contains(metering.KeyStates(), f.States[0]) {
-					return usagef("--state: %q is none of %s", state, joinWords(metering.KeyStates()))
+					return usagef("--state: %q is not one of %s", state, joinWords(metering.KeyStates()))
 				}
 			}
 			list := paginate(pages, admin.Store.Keys(ctx, f), func(k metering.Key) string { return string(k.ID) })
@@ -133,7 +133,7 @@ func (a *app) keyListCommand() *cobra.Command {
 
 func (a *app) keyRotateCommand() *cobra.Command {
 	var grace time.Duration
-	rotate := a.newStoreCommand("rotate ID", "Replace a key; the old one works for the grace", "the id of a key",
+	rotate := a.newStoreCommand("rotate ID", "Replace a key; the old one works during the grace period", "the id of a key",
 		func(ctx context.Context, admin metering.Admin, args []string) error {
 			_, key, secret, err := admin.RotateKey(ctx, metering.KeyID(args[0]), grace)
 			return a.showSecret(key, secret, err)
@@ -144,7 +144,7 @@ func (a *app) keyRotateCommand() *cobra.Command {
 
 func (a *app) keyRevokeCommand() *cobra.Command {
 	var reason string
-	revoke := a.newStoreCommand("revoke ID", "End a key at once", "the id of a key",
+	revoke := a.newStoreCommand("revoke ID", "Revoke a key immediately", "the id of a key",
 		func(ctx context.Context, admin metering.Admin, args []string) error {
 			key, err := admin.RevokeKey(ctx, metering.KeyID(args[0]), metering.RevokedReason(reason))
 			return printOne(a, viewKey(key), err, keyColumns, keyView.row)

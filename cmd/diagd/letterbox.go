@@ -15,8 +15,8 @@ type letterboxFlags struct{ listen, domain string }
 
 func (f *letterboxFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.listen, "letterbox-listen", "",
-		"address to receive messages on for the letter box at /letterbox, which anybody may use, such as :25 (default: off)")
-	fs.StringVar(&f.domain, "letterbox-domain", "", "domain of its addresses, whose MX record leads there")
+		"address to receive messages on for the public letter box at /letterbox, such as :25 (default: off)")
+	fs.StringVar(&f.domain, "letterbox-domain", "", "domain of its addresses, whose MX record points to this server")
 }
 
 // parse returns the domain of the letter box; zero without one.
@@ -25,7 +25,7 @@ func (f *letterboxFlags) parse() (diag.Domain, error) {
 		return diag.Domain{}, nil
 	}
 	if f.listen == "" || f.domain == "" {
-		return diag.Domain{}, usagef("--letterbox-listen and --letterbox-domain belong together")
+		return diag.Domain{}, usagef("--letterbox-listen and --letterbox-domain must be set together")
 	}
 	d, err := diag.ParseDomain(f.domain)
 	if err != nil {
@@ -55,7 +55,7 @@ func (a *app) serveLetterbox(
 	parts["letterbox"] = box
 	go func() {
 		if err := box.Serve(l); err != nil {
-			s.log.Error("the letter box has ended", "error", err)
+			s.log.Error("the letter box stopped", "error", err)
 		}
 	}()
 	s.log.Info("receiving messages for the letter box", "address", l.Addr().String(), "domain", s.letterbox.String())

@@ -27,7 +27,7 @@ func (a *app) shareLimiter(
 	counters.AskFlag(metrics.LimiterAway, func() bool { return l.Health() != nil })
 	health = func(w io.Writer) {
 		if err := l.Health(); err != nil {
-			fmt.Fprintf(w, "redis: away, this server limits by itself: %v\n", err)
+			fmt.Fprintf(w, "redis: unreachable, this server limits by itself: %v\n", err)
 			return
 		}
 		fmt.Fprintln(w, "redis: rate limits are shared")

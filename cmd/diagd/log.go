@@ -73,7 +73,7 @@ func withReason(err error) error {
 	}
 	switch {
 	case errors.Is(err, diag.ErrUnavailable):
-		return &metering.ReasonError{Reason: "a server that was asked did not answer", Err: err}
+		return &metering.ReasonError{Reason: "a queried server did not respond", Err: err}
 	case !isRefusal || isFile:
 		return err
 	}
@@ -136,7 +136,7 @@ func (a *app) findTarget(ctx context.Context, admin metering.Admin, cmd *cobra.C
 func (a *app) logCommand() *cobra.Command {
 	var account, before string
 	var limit int
-	cmd := a.newStoreCommand("log", "List what was done to accounts and the server: who, what, when, from where", "",
+	cmd := a.newStoreCommand("log", "List the changes made to accounts and the server", "",
 		func(ctx context.Context, admin metering.Admin, _ []string) error {
 			f := metering.ActFilter{Account: metering.AccountID(account), Limit: limit}
 			if limit < 0 {
@@ -158,8 +158,8 @@ func (a *app) logCommand() *cobra.Command {
 		})
 	a.addJSON(cmd)
 	cmd.Flags().StringVar(&account, "account", "", "only of this account (default: all, and the server)")
-	cmd.Flags().StringVar(&before, "before", "", "only what was done before this time, such as 2026-11-26T09:00:00Z")
-	cmd.Flags().IntVar(&limit, "limit", 50, "how many to list at most, the newest first; 0 for all")
+	cmd.Flags().StringVar(&before, "before", "", "only changes before this time, such as 2026-11-26T09:00:00Z")
+	cmd.Flags().IntVar(&limit, "limit", 50, "maximum number to list, the newest first; 0 for all")
 	return cmd
 }
 
@@ -167,7 +167,7 @@ func (a *app) logCommand() *cobra.Command {
 func parseBefore(text string) (at time.Time, err error) {
 	if text != "" {
 		if at, err = time.Parse(time.RFC3339, text); err != nil {
-			err = usagef("--before: %q is no time such as 2026-11-26T09:00:00Z", text)
+			err = usagef("--before: %q is not a time such as 2026-11-26T09:00:00Z", text)
 		}
 	}
 	return at, err

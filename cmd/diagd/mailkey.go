@@ -30,15 +30,15 @@ type dkimFlags struct{ domain, selector, key string }
 
 func (f *dkimFlags) add(fs *pflag.FlagSet, selector, key string) {
 	fs.StringVar(&f.domain, "mail-dkim-domain", "",
-		"domain that signs mail with DKIM, of one organization with --mail-from (default: unsigned)")
+		"domain that signs mail with DKIM, of the same organization as --mail-from (default: unsigned)")
 	fs.StringVar(&f.selector, "mail-dkim-selector", selector, "selector of its key record")
-	fs.StringVar(&f.key, "mail-dkim-key", key, "PEM file with its private key, RSA or Ed25519; diagd mail key makes one")
+	fs.StringVar(&f.key, "mail-dkim-key", key, "PEM file with its private key, RSA or Ed25519; diagd mail key creates one")
 }
 
 // check reads the names.
 func (f *dkimFlags) check() error {
 	if f.domain == "" || f.selector == "" || f.key == "" {
-		return usagef("--mail-dkim-domain, --mail-dkim-selector and --mail-dkim-key belong together")
+		return usagef("--mail-dkim-domain, --mail-dkim-selector and --mail-dkim-key must be set together")
 	}
 	domain, err := diag.ParseDomain(f.domain)
 	if err != nil {
@@ -62,8 +62,8 @@ func (f dkimFlags) signer(from string) (*notify.MailSigner, error) {
 	}
 	_, sender, _ := strings.Cut(strings.ToLower(from), "@")
 	if policy.PublicSuffixOrganizational(sender) != policy.PublicSuffixOrganizational(f.domain) {
-		return nil, usagef("--mail-dkim-domain: %s and %s of --mail-from are of different organizations, "+
-			"so that DMARC does not count the signature", f.domain, sender)
+		return nil, usagef("--mail-dkim-domain: %s and %s of --mail-from belong to different organizations: "+
+			"DMARC would ignore the signature", f.domain, sender)
 	}
 	text, err := os.ReadFile(f.key)
 	if err != nil {
@@ -77,7 +77,7 @@ func (f dkimFlags) signer(from string) (*notify.MailSigner, error) {
 }
 
 func (a *app) mailCommand() *cobra.Command {
-	return a.newGroup("mail", "Set up the mail that the server sends", a.mailKey(), a.mailTest())
+	return a.newGroup("mail", "Set up outgoing mail", a.mailKey(), a.mailTest())
 }
 
 type mailKeyView struct {
@@ -91,7 +91,7 @@ type mailKeyView struct {
 func (a *app) mailKey() *cobra.Command {
 	var f dkimFlags
 	var ed25519 bool
-	const short = "Make a key that signs mail with DKIM, and print what to publish"
+	const short = "Create a DKIM key for outgoing mail and print its record"
 	cmd := newCommand("key", short, "", func(context.Context, []string) error {
 		if err := f.check(); err != nil {
 			return err
@@ -104,11 +104,11 @@ func (a *app) mailKey() *cobra.Command {
 			t.row("wrote " + v.File + "\n\npublish\n\n" + v.Line + "\n\nand serve with\n\n" + v.Flags)
 		})
 	})
-	cmd.Long = `Make a private key, in a file that only its owner may read, and print the record to publish and the flags to
-serve with. The key is RSA of 2048 bits: not all receivers verify Ed25519. A file that exists is left as it is.`
+	cmd.Long = `Create a private key in a file that only its owner may read, and print the record to publish and the flags to serve
+with. The key is RSA with 2048 bits: not all receivers verify Ed25519. An existing file is never overwritten.`
 	cmd.Example = "  diagd mail key --mail-dkim-domain example.com"
 	f.add(cmd.Flags(), "diagd", "mail-dkim.pem")
-	cmd.Flags().BoolVar(&ed25519, "ed25519", false, "make an Ed25519 key (RFC 8463)")
+	cmd.Flags().BoolVar(&ed25519, "ed25519", false, "create an Ed25519 key (RFC 8463)")
 	return cmd
 }
 
@@ -169,7 +169,7 @@ func (a *app) mailTest() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.print(sentView{args[0], true}, func(t *table) { t.row("The mail server has taken the message.") })
+		return a.print(sentView{args[0], true}, func(t *table) { t.row("The mail server accepted the message.") })
 	})
 	f.add(cmd.Flags())
 	a.world.Add(cmd.Flags())
@@ -181,17 +181,17 @@ func (a *app) examineMail(ctx context.Context, env *diag.Env) partView {
 	server, err := a.serving.mail.parse()
 	switch {
 	case err != nil:
-		return faultyPart(conditionFault, "diagd config check tells more", "%v", err)
+		return faultyPart(conditionFault, "run diagd config check", "%v", err)
 	case server == nil:
 		return offPart("no --mail-server")
 	case server.DKIM == nil:
-		return faultyPart(conditionWarning, "make a key by diagd mail key, unless --mail-server signs",
+		return faultyPart(conditionWarning, "create a key with diagd mail key, unless --mail-server signs",
 			"sent without a DKIM signature")
 	}
 	signer := server.DKIM
 	record, err := signer.Record()
 	if err != nil {
-		return faultyPart(conditionFault, "make another key by diagd mail key", "%v", err)
+		return faultyPart(conditionFault, "create another key with diagd mail key", "%v", err)
 	}
 	remedy := "publish " + render.Published(view.Step{Name: signer.Name() + ".", Type: "TXT", Value: record})
 	txt := diag.Lookup[*dns.TXT](ctx, env, signer.Name()+".")

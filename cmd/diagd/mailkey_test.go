@@ -90,7 +90,7 @@ func TestMailFlags(t *testing.T) {
 		flags dkimFlags
 		want  string
 	}{
-		{dkimFlags{domain: "example.org"}, "belong together"},
+		{dkimFlags{domain: "example.org"}, "must be set together"},
 		{dkimFlags{"a b", "s", file}, "--mail-dkim-domain"},
 		{dkimFlags{"example.org", "a b", file}, "--mail-dkim-selector"},
 		{dkimFlags{"example.com", "s", file}, "different organizations"},

@@ -48,10 +48,10 @@ const (
 
 // exitMeanings explain the exit codes, for the manual.
 var exitMeanings = []string{
-	exitOK:     "The command was carried out.",
+	exitOK:     "The command succeeded.",
 	exitFailed: "The command failed.",
-	exitUsage:  "The command line, a setting or an input is at fault.",
-	exitFaults: "An audit, a check of the settings or an examination was carried out, and found faults.",
+	exitUsage:  "The command line, a setting or an input is not valid.",
+	exitFaults: "An audit, diagd config check or diagd doctor found faults.",
 }
 
 // The results of an audit and of a check of the settings, not failures of them.
@@ -144,8 +144,8 @@ func (a *app) command() *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.config, "config", "", "file with a line 'key = value' for each setting")
 	flags.StringVar(&a.store, "store", "sqlite:diag.db",
-		"where accounts, keys and charges are kept: sqlite:FILE, memory:, or postgres://USER:PASSWORD@HOST/DATABASE, which "+
-			"several servers may share; better set by DIAG_STORE if there is a password")
+		"where accounts, keys and charges are stored: sqlite:FILE, memory:, or postgres://USER:PASSWORD@HOST/DATABASE, which "+
+			"several servers may share; prefer DIAG_STORE if there is a password")
 	flags.StringVar(&a.data, "data", "", "folder with files that replace the built-in lists of the same name")
 	a.serving.add(root.Flags())
 	a.world.Add(root.Flags())
@@ -214,7 +214,7 @@ func (a *app) newGroup(use, short string, commands ...*cobra.Command) *cobra.Com
 		Use: use, Short: short,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("%s what? %[1]s --help lists the commands", cmd.CommandPath())
+				return usagef("%s needs a command; %[1]s --help lists them", cmd.CommandPath())
 			}
 			return rejectUnknown(cmd, args)
 		},
@@ -228,7 +228,7 @@ func (a *app) newGroup(use, short string, commands ...*cobra.Command) *cobra.Com
 // rejectUnknown refuses words that are not commands.
 func rejectUnknown(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("there is no command %q; %s --help lists them", cmd.CommandPath()+" "+args[0], cmd.CommandPath())
+		return usagef("unknown command %q; %s --help lists all", cmd.CommandPath()+" "+args[0], cmd.CommandPath())
 	}
 	return nil
 }

@@ -38,12 +38,12 @@ const (
 
 func (f *maintenanceFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.biller, "biller", "",
-		"who has invoices paid: file:DIR, which writes each into a file, the https://… URL of a webhook, or stripe, with the "+
-			"key of DIAG_STRIPE_KEY; the server then closes months and charges invoices by itself (default: off)")
+		"payment service for invoices: file:DIR (writes each to a file), the https://… URL of a webhook, or stripe with the "+
+			"key of DIAG_STRIPE_KEY; the server then closes months and charges invoices automatically (default: off)")
 	fs.StringVar(&f.secret, "biller-secret", "",
 		"whsec_… that signs what is sent to the webhook of --biller; better set by DIAG_BILLER_SECRET")
 	fs.DurationVar(&f.draft, "invoice-draft", time.Hour,
-		"how long an invoice is a draft, which diagd billing void and account set can still change, before it is charged")
+		"how long an invoice stays a draft, which can still be changed, before it is charged")
 	fs.StringVar(&f.callbackListen, "callback-listen", "",
 		"address to receive payment callbacks on: POST "+callbackPath+", signed with DIAG_CALLBACK_SECRET, reports the "+
 			"outcome of a pending payment (default: off)")
@@ -54,9 +54,9 @@ func (f *maintenanceFlags) add(fs *pflag.FlagSet) {
 		fs.Lookup(name).Hidden = true
 	}
 	fs.IntVar(&f.ledgerMonths, "keep-ledger-months", defaultLedgerMonths,
-		"how many months before this one charges are kept for; 0 is for ever. Months that are still to be billed stay")
+		"how many past months of charges to keep; 0 keeps all. Months without invoices are always kept")
 	fs.Int64Var(&f.changes, "keep-changes", defaultChanges,
-		"how many changes of keys and accounts are kept for other processes to notice; 0 is all")
+		"how many changes of keys and accounts to keep for other processes to read; 0 keeps all")
 }
 
 type maintenanceConfig struct {
@@ -181,7 +181,7 @@ func (n *maintenance) pruneDaily(ctx context.Context) {
 			continue
 		}
 		if err := n.prune(ctx); err != nil && ctx.Err() == nil {
-			n.log.Error("removing old charges and changes", "error", err)
+			n.log.Error("removing expired charges and changes", "error", err)
 		}
 		pause = pruneInterval - pruneJitter/2 + rand.N(pruneJitter)
 	}
@@ -206,7 +206,7 @@ func (n *maintenance) prune(ctx context.Context) error {
 	}
 	pruned, err := pruner.Prune(ctx, keep)
 	if pruned != (metering.Pruned{}) {
-		n.log.Info("removed what was too old",
+		n.log.Info("removed expired data",
 			"charges", pruned.Charges, "balances", pruned.Balances, "changes", pruned.Changes)
 	}
 	return err
@@ -225,7 +225,7 @@ func (a *app) checkSecrets() error {
 	var faults []error
 	for _, name := range secretSettings {
 		if flag := "--" + name; a.origins[name] == flag {
-			faults = append(faults, usagef("%s: other users of this machine can read command lines; set %s instead", flag, envName(name)))
+			faults = append(faults, usagef("%s: other users of this machine can read the command line; set %s instead", flag, envName(name)))
 		}
 	}
 	return errors.Join(faults...)
@@ -249,7 +249,7 @@ func (f *maintenanceFlags) newStripe() (func(*http.Client) billing.Biller, error
 func (f *maintenanceFlags) parseCallbackSecret() (s notify.Secret, err error) {
 	switch {
 	case (f.callbackListen == "") != (f.callbackSecret == ""):
-		return s, usagef("--callback-listen and DIAG_CALLBACK_SECRET belong together")
+		return s, usagef("--callback-listen and DIAG_CALLBACK_SECRET must be set together")
 	case f.callbackSecret == "":
 		return s, nil
 	}

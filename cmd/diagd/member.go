@@ -37,7 +37,7 @@ func (a *app) memberCommand() *cobra.Command {
 				email := strings.Join(args, "")
 				err := run(ctx, member.Members{Store: admin.Store, Clock: admin.Clock}, account, email)
 				if errors.Is(err, metering.ErrNotFound) {
-					return usagef("%q is no member of %s; diagd member list shows them", email, account)
+					return usagef("%q is not a member of %s; diagd member list shows all", email, account)
 				}
 				return err
 			})
@@ -45,29 +45,29 @@ func (a *app) memberCommand() *cobra.Command {
 	show := func(m member.Member, err error) error {
 		return printOne(a, viewMember(m), err, memberColumns, memberView.cells)
 	}
-	add := newCommand("add EMAIL", "Let somebody look after an account in the dashboard",
+	add := newCommand("add EMAIL", "Add a member to an account",
 		func(ctx context.Context, m member.Members, account metering.AccountID, email string) error {
 			return show(m.Add(ctx, account, email, member.Role(role)))
 		})
-	set := newCommand("role EMAIL", "Give a member another role",
+	set := newCommand("role EMAIL", "Change the role of a member",
 		func(ctx context.Context, m member.Members, account metering.AccountID, email string) error {
 			return show(m.SetRole(ctx, account, email, member.Role(role)))
 		})
 	for _, cmd := range []*cobra.Command{add, set} {
 		cmd.Flags().StringVar(&role, "role", "",
-			"owner (everything), developer (all but members, billing and the account) or viewer (reads)")
+			"owner (everything), developer (everything except members, billing and account settings) or viewer (read-only)")
 	}
 	list := newCommand("list", "List the members of an account",
 		func(ctx context.Context, m member.Members, account metering.AccountID, _ string) error {
 			list, err := m.List(ctx, account)
 			return printList(a, diag.Map(list, viewMember), err, memberColumns, memberView.cells)
 		})
-	remove := newCommand("remove EMAIL", "End a membership and its sessions",
+	remove := newCommand("remove EMAIL", "Remove a member and end all sessions",
 		func(ctx context.Context, m member.Members, account metering.AccountID, email string) error {
 			return a.showRemoved(email, m.Remove(ctx, account, email))
 		})
 	var at string
-	link := newCommand("link EMAIL", "Make a link by which a member enters once, within 15 minutes",
+	link := newCommand("link EMAIL", "Create a one-time sign-in link, valid for 15 minutes",
 		func(ctx context.Context, m member.Members, account metering.AccountID, email string) error {
 			if _, err := m.Member(ctx, account, email); err != nil {
 				return err
@@ -79,12 +79,12 @@ func (a *app) memberCommand() *cobra.Command {
 			v := linkView{dashboard.SignInURL(at, token), time.Now().Add(member.LinkTime).UTC().Truncate(time.Second)}
 			return a.print(v, func(t *table) {
 				t.row(v.URL)
-				t.row("Whoever has the link enters as " + email + ", once, within 15 minutes.")
+				t.row("The link signs in as " + email + " once, within 15 minutes.")
 			})
 		})
 	link.Flags().StringVar(&at, "public-url", "http://127.0.0.1:8080",
-		"where browsers reach the server, as for diagd serve")
-	return a.newGroup("member", "Say who may look after an account in the dashboard", add, list, set, remove, link)
+		"public URL of the server, as for diagd serve")
+	return a.newGroup("member", "Manage the members of an account", add, list, set, remove, link)
 }
 
 type linkView struct {

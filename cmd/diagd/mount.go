@@ -21,13 +21,13 @@ type dashboardFlags struct {
 
 func (f *dashboardFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.publicURL, "public-url", "",
-		"where browsers reach this server, such as https://diag.example.com: links in mails begin with it "+
+		"public URL of this server, such as https://diag.example.com, for links in mails "+
 			"(default: the address of --listen or --acme-domain)")
 	fs.StringVar(&f.userHeader, "trusted-user-header", "",
-		"header in which a proxy of --trusted-proxies names the e-mail address of the member that it has let through, such as "+
-			"X-Forwarded-Email; it must take away what clients send under that name (default: off)")
+		"header in which a proxy of --trusted-proxies sends the e-mail address of the authenticated member, such as "+
+			"X-Forwarded-Email; it must remove that header from clients' requests (default: off)")
 	fs.BoolVar(&f.ownersEditInvoices, "owners-mend-invoices", false,
-		"let owners of accounts void and credit their invoices in the dashboard: for a server whose accounts are all your own")
+		"allow account owners to void and credit their invoices in the dashboard: only if all accounts are your own")
 }
 
 // check refuses flags that would have no effect.
@@ -38,7 +38,7 @@ func (f *dashboardFlags) check(proxies int) error {
 		return usagef("--public-url: %.80q is not an address such as https://diag.example.com, without a path", f.publicURL)
 	}
 	if f.userHeader != "" && proxies == 0 {
-		return usagef("--trusted-user-header: needs --trusted-proxies, for anybody else can send the header too")
+		return usagef("--trusted-user-header: needs --trusted-proxies, because any client can send the header")
 	}
 	return nil
 }

@@ -26,9 +26,9 @@ type mailFlags struct {
 
 func (f *mailFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.server, "mail-server", "",
-		"where notifications by mail are submitted: submissions://USER:PASSWORD@HOST (TLS) or submission://… (STARTTLS); "+
-			"better set by DIAG_MAIL_SERVER, which other users of the host cannot see (default: no mail)")
-	fs.StringVar(&f.from, "mail-from", "", "address that notifications by mail come from")
+		"mail submission server: submissions://USER:PASSWORD@HOST (TLS) or submission://… (STARTTLS); "+
+			"prefer DIAG_MAIL_SERVER, which other users of the host cannot read (default: no mail)")
+	fs.StringVar(&f.from, "mail-from", "", "sender address of mail")
 	f.dkim.add(fs, "", "")
 }
 
@@ -140,7 +140,7 @@ func (n *notifications) prune(ctx context.Context) {
 	_, err := notify.Tidy(ctx, n.store, n.keeper.Now())
 	err = errors.Join(err, pruneMembers(ctx, n.store, n.keeper.Now))
 	if err != nil && !errors.Is(err, context.Canceled) {
-		n.log.Warn("removing old notifications, sessions and rows of the log", "error", err)
+		n.log.Warn("removing expired notifications, sessions and log entries", "error", err)
 	}
 }
 
@@ -153,7 +153,7 @@ func (n *notifications) profileEvent(e hostedspf.Event) {
 // finish is repeated at the end of its lease.
 func (n *notifications) drain(ctx context.Context) {
 	if !n.shutdown(ctx) {
-		n.log.Warn("a notification did not finish and is cut off; it is sent again later")
+		n.log.Warn("a notification did not finish and was canceled; it will be retried")
 	}
 }
 

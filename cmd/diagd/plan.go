@@ -30,20 +30,20 @@ func (v planView) name() string { return string(v.ID) + "@" + v.From.String() }
 
 func (a *app) planCommand() *cobra.Command {
 	var pages pageFlags
-	list := a.newStoreCommand("list", "List the plans with the month from which on each version holds", "",
+	list := a.newStoreCommand("list", "List the versions of plans and the months from which they apply", "",
 		func(ctx context.Context, admin metering.Admin, _ []string) error {
 			versions, err := admin.Store.PlanVersions(ctx)
 			views, err := metering.Collect(paginate(pages, sequence(diag.Map(versions, viewPlan), err), planView.name))
 			return a.showPlans(views, err)
 		})
 	pages.add(list.Flags())
-	return a.newGroup("plan", "List and change what plans include and cost", list, a.planImportCommand())
+	return a.newGroup("plan", "List and import plans", list, a.planImportCommand())
 }
 
 func (a *app) planImportCommand() *cobra.Command {
 	var from string
 	var existing bool
-	cmd := a.newStoreCommand("import FILE", "Let plans hold from a month on", "a file in the form of plans.json",
+	cmd := a.newStoreCommand("import FILE", "Import plans that apply from a month on", "a file in the form of plans.json",
 		func(ctx context.Context, admin metering.Admin, args []string) error {
 			data, err := os.ReadFile(args[0])
 			if err != nil {
@@ -61,8 +61,8 @@ func (a *app) planImportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			} else if len(versions) == 0 {
-				return errors.New("the store holds no plans yet; diagd migrate, with the --data of the server, " +
-					"takes them over")
+				return errors.New("the store has no plans yet; diagd migrate, with the --data of the server, " +
+					"imports them")
 			}
 			accounts, err := admin.Store.Accounts(ctx)
 			if err != nil {
@@ -77,16 +77,15 @@ func (a *app) planImportCommand() *cobra.Command {
 				return importView{viewPlan(v), affectedAccounts(v, versions, accounts)}
 			}))
 		})
-	cmd.Long = `Let plans hold from a month on: those of a file in the form of plans.json that differ from what
-holds then.
+	cmd.Long = `Import the plans of a file in the form of plans.json that differ from those in force in that month.
 
-Accounts that have a plan keep its allowance where the new one is smaller, and are listed; with --existing they do not.
-Its price, its rate of overage and its requests a minute change for all.
+Accounts on a plan keep its allowance if the new one is smaller, and are listed; with --existing they do not. Price,
+overage rate and rate limit change for all.
 
-What is in force stays as it is: a plan changes with the next month at the earliest, and only one whose id is new may
-hold from this month on. Versions are never changed or removed. A server takes them up within a minute.`
+Plans change with the next month at the earliest; only a plan with a new id may apply from this month. Versions are
+never changed or removed. Running servers apply them within a minute.`
 	cmd.Flags().StringVar(&from, "from", "", "such as 2026-12 (default: the next month, UTC)")
-	cmd.Flags().BoolVar(&existing, "existing", false, "lower the allowance of accounts that have the plan, too")
+	cmd.Flags().BoolVar(&existing, "existing", false, "also lower the allowance of existing accounts")
 	return cmd
 }
 
@@ -204,7 +203,7 @@ func (a *app) followPlans(
 	reading.start(ctx, log, func(ctx context.Context) {
 		for sleep(ctx, plansEvery) {
 			if err := prices.Read(ctx, store); err != nil && ctx.Err() == nil {
-				log.Warn("the plans could not be read anew; those that were read hold on", "error", err)
+				log.Warn("reading the plans; the earlier ones stay in force", "error", err)
 			}
 		}
 	})
@@ -224,7 +223,7 @@ func (a *app) comparePlans(prices *metering.PriceList, log *slog.Logger) error {
 		}
 	}
 	if len(differ) > 0 {
-		log.Warn("plans.json differs from the plans in the store, which hold; diagd plan import takes it over",
+		log.Warn("plans.json differs from the plans in the store, which are in force; diagd plan import imports it",
 			"plans", differ)
 	}
 	return nil

@@ -74,7 +74,7 @@ func TestPlans(t *testing.T) {
 	require.Len(t, made, 1)
 	assert.Equal(t, metering.PlanID("mini"), made[0].ID)
 	parsed[accountView](t, "account", "create", "--name=a", "--plan=mini", store)
-	refused("--cursor: there is no", "plan", "list", "--cursor=x")
+	refused("is not in the list", "plan", "list", "--cursor=x")
 	assert.Empty(t, parsed[auditView](t, "audit", store).Faults)
 }
 
@@ -157,9 +157,9 @@ func TestAgreement(t *testing.T) {
 	assert.Nil(t, v.AgreedPriceCents)
 	assert.Zero(t, v.Tax)
 	for flag, want := range map[string]string{
-		"--tax=a": `--tax: "a" is no percentage`, "--tax=1.234": "--tax: ", "--tax=-1": "--tax: ",
+		"--tax=a": `--tax: "a" is not a percentage`, "--tax=1.234": "--tax: ", "--tax=-1": "--tax: ",
 		"--tax=101":         "tax: must be",
-		"--agreed-price=-5": `--agreed-price: "-5" is neither`, "--agreed-price=x": "--agreed-price: ",
+		"--agreed-price=-5": `--agreed-price: "-5" is not a number`, "--agreed-price=x": "--agreed-price: ",
 	} {
 		log := newWatched()
 		assert.Equal(t, exitUsage, run(t.Context(), []string{"account", "set", id, flag, store}, log, log), flag)
@@ -184,7 +184,7 @@ func TestPlansOfTheFirstStart(t *testing.T) {
 	other, _ := plansIn(t, dearer)
 	s = start(t, store, "--data="+other)
 	s.wait()
-	assert.Equal(t, 1, strings.Count(s.log.String(), "differs from the plans in the store, which hold; diagd plan import"))
+	assert.Equal(t, 1, strings.Count(s.log.String(), "differs from the plans in the store, which are in force; diagd plan import"))
 	assert.Contains(t, s.log.String(), "plans=[pack]")
 	assert.Len(t, parsed[[]planView](t, "plan", "list", store), 6)
 }
@@ -200,8 +200,7 @@ func TestPlansOfAnOlderStore(t *testing.T) {
 	assert.Contains(t, log.String(), "diagd migrate")
 	assert.Empty(t, parsed[[]planView](t, "plan", "list", store))
 	v := parsed[migrateView](t, "migrate", store)
-	assert.Equal(t, []string{"The plans of this program are taken as those of all earlier months; what was in force " +
-		"in them is not known."}, v.Unknown)
+	assert.Equal(t, []string{"The plans of this program are used for all earlier months, whose plans are not known."}, v.Unknown)
 	assert.Len(t, parsed[[]planView](t, "plan", "list", store), 5)
 	assert.Empty(t, parsed[migrateView](t, "migrate", store).Unknown)
 }
@@ -265,10 +264,10 @@ func TestAuditHead(t *testing.T) {
 	}
 	require.NoError(t, conn.Close())
 	assert.Empty(t, parsed[auditView](t, "audit", store).Faults)
-	assert.Contains(t, command(t, "audit", store), "4 charges are proven by no chain")
+	assert.Contains(t, command(t, "audit", store), "4 charges are not proven by a chain")
 	log := newWatched()
 	assert.Equal(t, exitFaults, run(t.Context(), []string{"audit", "--against", file, store}, log, log))
-	assert.Contains(t, log.String(), "the charges up to number 2 are not those of the head")
+	assert.Contains(t, log.String(), "the charges up to number 2 differ from the head")
 	require.NoError(t, os.WriteFile(file, []byte("{}"), 0o600))
 	assert.Equal(t, exitUsage, run(t.Context(), []string{"audit", "--against", file, store}, log, log))
 }

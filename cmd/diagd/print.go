@@ -78,8 +78,8 @@ type pageFlags struct {
 }
 
 func (p *pageFlags) add(fs *pflag.FlagSet) {
-	fs.IntVar(&p.limit, "limit", 0, "at most so many (default: all)")
-	fs.StringVar(&p.cursor, "cursor", "", "only what comes behind this one, as the first column names it")
+	fs.IntVar(&p.limit, "limit", 0, "maximum number (default: all)")
+	fs.StringVar(&p.cursor, "cursor", "", "only items after this one, named as in the first column")
 }
 
 // paginate yields the requested part of a list, which is not read beyond it.
@@ -103,7 +103,7 @@ func paginate[T any](p pageFlags, all iter.Seq2[T, error], name func(T) string) 
 			}
 		}
 		if !reached {
-			yield(*new(T), usagef("--cursor: there is no %q in the list", p.cursor))
+			yield(*new(T), usagef("--cursor: %q is not in the list", p.cursor))
 		}
 	}
 }

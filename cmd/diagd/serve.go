@@ -67,17 +67,17 @@ type serveFlags struct {
 func (f *serveFlags) add(fs *pflag.FlagSet) {
 	f.addListeners(fs)
 	fs.IntVar(&f.ipRate, "ip-rate", httpapi.DefaultIPRate,
-		"requests a minute and address before a good key is shown; 0 is off")
-	fs.StringSliceVar(&f.trustedProxies, "trusted-proxies", nil, "networks whose X-Forwarded-For is believed")
-	fs.StringVar(&f.acmeData, "acme-cache", "acme", "folder for certificates got by ACME")
+		"requests per minute and address without a valid key; 0 is off")
+	fs.StringSliceVar(&f.trustedProxies, "trusted-proxies", nil, "networks of proxies whose X-Forwarded-For is trusted")
+	fs.StringVar(&f.acmeData, "acme-cache", "acme", "folder for ACME certificates")
 	f.hosted.add(fs)
 	f.mail.add(fs)
 	f.maintenance.add(fs)
 	f.dashboard.add(fs)
 	f.letterbox.add(fs)
 	fs.StringVar(&f.redis, "redis", "",
-		"redis://USER:PASSWORD@HOST:6379, or rediss:// for TLS: rate limits that several servers share "+
-			"(default: each server limits by itself); better set by DIAG_REDIS if there is a password")
+		"redis://USER:PASSWORD@HOST:6379, or rediss:// for TLS: shares rate limits between servers "+
+			"(default: each server limits by itself); prefer DIAG_REDIS if there is a password")
 	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug (every request), info, warn or error")
 }
@@ -88,7 +88,7 @@ func (f *serveFlags) addListeners(fs *pflag.FlagSet) {
 	fs.StringVar(&f.metricsListen, "metrics-listen", "", "address for Prometheus, health and pprof (default: off)")
 	fs.StringVar(&f.tlsCert, "tls-cert", "", "PEM file of the server's certificate chain")
 	fs.StringVar(&f.tlsKey, "tls-key", "", "PEM file of its private key")
-	fs.StringVar(&f.acmeDomain, "acme-domain", "", "get a certificate for this domain by ACME (Let's Encrypt)")
+	fs.StringVar(&f.acmeDomain, "acme-domain", "", "obtain a certificate for this domain by ACME (Let's Encrypt)")
 }
 
 // checkedFlags holds the validated flags of a server.
@@ -114,7 +114,7 @@ func (a *app) checkFlags() (s checkedFlags, err error) {
 	}
 	for _, network := range s.proxies {
 		if network.Bits() == 0 {
-			fault(usagef("--trusted-proxies: %s is everybody, and whoever is believed can claim any address; name your proxies", network))
+			fault(usagef("--trusted-proxies: %s includes all clients, which could then claim any address; name your proxies", network))
 		}
 	}
 	faults[1] = a.serving.dashboard.check(len(a.serving.trustedProxies))
@@ -212,7 +212,7 @@ func (a *app) serve(ctx context.Context) error {
 		hosted.health(w)
 		limiterHealth(w)
 		if err := keeper.Doubt(); err != nil {
-			fmt.Fprintf(w, "clock: %v; no month is closed and nothing is forgotten until it is believed again\n", err)
+			fmt.Fprintf(w, "clock: %v; until it is right no month is closed and no expired data is removed\n", err)
 		}
 	}, log)
 	if err := health.listen(ctx, a.serving.metricsListen, log); err != nil {
@@ -324,7 +324,7 @@ func (a *app) run(
 	}
 	health.ready.Store(false)
 	if a.lameDuck != nil {
-		log.Info("not ready any more; the listener closes in a moment")
+		log.Info("no longer ready; the listener closes soon")
 		select {
 		case err := <-failed:
 			return fmt.Errorf("serving: %w", err)
@@ -338,7 +338,7 @@ func (a *app) run(
 	draining.Go(func() { h.drain(drain) })
 	draining.Go(func() { notes.drain(drain) })
 	if err := server.Shutdown(drain); errors.Is(err, context.DeadlineExceeded) {
-		log.Warn("some calls did not finish and are cut off; they are not charged")
+		log.Warn("some calls did not finish and were canceled; they are not charged")
 		server.Close()
 	}
 	draining.Wait()
@@ -349,7 +349,7 @@ func (a *app) run(
 func (a *app) logger() (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(a.serving.logLevel)); err != nil {
-		return nil, usagef("--log-level: %q is none of debug, info, warn, error", a.serving.logLevel)
+		return nil, usagef("--log-level: %q is not debug, info, warn or error", a.serving.logLevel)
 	}
 	options := &slog.HandlerOptions{Level: level}
 	switch a.serving.logFormat {
@@ -358,5 +358,5 @@ func (a *app) logger() (*slog.Logger, error) {
 	case "text":
 		return slog.New(slog.NewTextHandler(a.stderr, options)), nil
 	}
-	return nil, usagef("--log-format: %q is neither text nor json", a.serving.logFormat)
+	return nil, usagef("--log-format: %q is not text or json", a.serving.logFormat)
 }

@@ -209,7 +209,7 @@ func TestDrainCutsOff(t *testing.T) {
 	assert.Equal(t, exitOK, s.wait())
 	assert.Less(t, time.Since(began), patience)
 	assert.Error(t, <-failed)
-	assert.Contains(t, s.log.String(), "are cut off; they are not charged")
+	assert.Contains(t, s.log.String(), "were canceled; they are not charged")
 	assert.Zero(t, parsed[usageView](t, "usage", store).Used)
 	command(t, "audit", store)
 }

@@ -68,7 +68,7 @@ func (a *app) readSettings(flags *pflag.FlagSet) error {
 	return errors.Join(faults...)
 }
 
-func flagPurpose(f *pflag.Flag) string { return f.Name + " is: " + f.Usage }
+func flagPurpose(f *pflag.Flag) string { return f.Name + ": " + f.Usage }
 
 // envName is the environment variable of a flag: DIAG_STORE for --store.
 func envName(flag string) string {
@@ -88,13 +88,13 @@ func checkEnvironment(environment []string, settings *pflag.FlagSet) (faults []e
 			strings.HasPrefix(name, envName("port-")) {
 			continue
 		}
-		remedy := "diagd serve --help lists the flags that name them"
+		remedy := "diagd serve --help lists the settings"
 		flag := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, envName(""))), "_", "-")
 		if near := nearestSetting(flag, settings); near != "" {
 			remedy = "did you mean " + envName(near) + "?"
 		}
 		faults = append(faults,
-			&settingFaultView{Source: "the environment", Fault: "there is no setting " + name, Remedy: remedy})
+			&settingFaultView{Source: "the environment", Fault: "unknown setting " + name, Remedy: remedy})
 	}
 	return faults
 }
@@ -158,19 +158,19 @@ func readConfig(path string, settings *pflag.FlagSet) (values map[string]fileSet
 func checkLine(key, value string, isPair bool, before fileSetting, settings *pflag.FlagSet) *settingFaultView {
 	switch {
 	case !isPair:
-		return &settingFaultView{Fault: "a line is 'key = value'", Remedy: "write a value, or # before a comment"}
+		return &settingFaultView{Fault: "a line must be 'key = value'", Remedy: "write a value, or begin a comment with #"}
 	case settings.Lookup(key) == nil:
 		remedy := "diagd serve --help lists the settings"
 		if near := nearestSetting(key, settings); near != "" {
 			remedy = "did you mean " + near + "?"
 		}
-		return &settingFaultView{Fault: fmt.Sprintf("there is no setting %q", key), Remedy: remedy}
+		return &settingFaultView{Fault: fmt.Sprintf("unknown setting %q", key), Remedy: remedy}
 	case before.source != "":
 		return &settingFaultView{Setting: key, Fault: key + " is set twice", Remedy: "remove this line or " + before.source}
 	case unquote(value) == value &&
 		(strings.HasPrefix(value, "#") || strings.Contains(value, " #") || strings.Contains(value, "\t#")):
 		return &settingFaultView{Setting: key,
-			Fault: "a comment stands on a line of its own", Remedy: "put a value with # in double quotes"}
+			Fault: "a comment must be on its own line", Remedy: "put a value with # in double quotes"}
 	}
 	return nil
 }

@@ -77,13 +77,13 @@ func TestSettingsOfServer(t *testing.T) {
 
 func TestBadSettings(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
-		{"unknown", "listen = 127.0.0.1:0\nlisen = 127.0.0.1:0", `diagd.conf:2: there is no setting "lisen"`},
-		{"of one call", "json = true", `diagd.conf:1: there is no setting "json"`},
-		{"itself", "config = other", `diagd.conf:1: there is no setting "config"`},
+		{"unknown", "listen = 127.0.0.1:0\nlisen = 127.0.0.1:0", `diagd.conf:2: unknown setting "lisen"`},
+		{"of one call", "json = true", `diagd.conf:1: unknown setting "json"`},
+		{"itself", "config = other", `diagd.conf:1: unknown setting "config"`},
 		{"twice", "data = a\ndata = b", "diagd.conf:2: data is set twice"},
-		{"no value", "data", "diagd.conf:1: a line is 'key = value'"},
-		{"comment behind a value", "listen = 127.0.0.1:8080 # local", "diagd.conf:1: a comment stands on a line of its own"},
-		{"comment in place of a value", "data =\t# none", "diagd.conf:1: a comment stands on a line of its own"},
+		{"no value", "data", "diagd.conf:1: a line must be 'key = value'"},
+		{"comment behind a value", "listen = 127.0.0.1:8080 # local", "diagd.conf:1: a comment must be on its own line"},
+		{"comment in place of a value", "data =\t# none", "diagd.conf:1: a comment must be on its own line"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var out, err bytes.Buffer
@@ -103,7 +103,7 @@ func TestBadSettings(t *testing.T) {
 			t.Setenv(name, "x")
 			var out, err bytes.Buffer
 			assert.Equal(t, exitUsage, run(t.Context(), []string{"data", "list"}, &out, &err))
-			assert.Contains(t, err.String(), "there is no setting "+name+";")
+			assert.Contains(t, err.String(), "unknown setting "+name+";")
 		})
 	}
 	t.Run("quoted", func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestData(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"no JSON", "[", "unexpected EOF"},
 		{"unknown field", `[{"id":"a","colour":"red"}]`, `unknown field "colour"`},
-		{"twice", `[{"id":"a","per_minute":1},{"id":"a","per_minute":1}]`, "a stands twice"},
+		{"twice", `[{"id":"a","per_minute":1},{"id":"a","per_minute":1}]`, "a is listed twice"},
 		{"senseless", `[{"id":"a"}]`, "per_minute must be at least 1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -31,8 +31,8 @@ func viewSPF(p hostedspf.Profile) spfView {
 func (a *app) spfCommand() *cobra.Command {
 	return a.newGroup("spf", "Administer hosted SPF profiles",
 		a.spfCreateCommand(), a.spfListCommand(), a.spfShowCommand(), a.spfResolveCommand(),
-		a.spfSwitchCommand("pause", "Resolve a profile no more by itself; what is published stays", hostedspf.Pause),
-		a.spfSwitchCommand("resume", "Resolve a paused profile by itself again", hostedspf.Resume),
+		a.spfSwitchCommand("pause", "Stop resolving a profile on schedule; its records stay published", hostedspf.Pause),
+		a.spfSwitchCommand("resume", "Resume resolving a paused profile on schedule", hostedspf.Resume),
 		a.spfRemoveCommand(), a.spfKeyCommand(), a.spfDSCommand())
 }
 
@@ -73,7 +73,7 @@ func (a *app) spfCreateCommand() *cobra.Command {
 	var req hostedspf.CreateRequest
 	create := newCommand("create", "Create a profile and resolve it", "", func(ctx context.Context, _ []string) (err error) {
 		if key == "" || domain == "" {
-			return usagef("--key and --domain are needed")
+			return usagef("--key and --domain are required")
 		}
 		if req.Domain, err = diag.ParseDomain(domain); err != nil {
 			return usagef("--domain: %w", err)
@@ -88,12 +88,12 @@ func (a *app) spfCreateCommand() *cobra.Command {
 		return a.createSPF(ctx, metering.KeyID(key), req)
 	})
 	flags := create.Flags()
-	flags.StringVar(&key, "key", "", "id of the key that the profile belongs to; it stays with the key's successors")
+	flags.StringVar(&key, "key", "", "id of the key that owns the profile; ownership follows rotations of the key")
 	flags.StringVar(&domain, "domain", "", "domain whose senders the record lists")
 	flags.StringVar(&req.Name, "name", "", "name of the profile (default: the domain)")
-	flags.StringVar(&req.SourceRecord, "record", "", "record to resolve (default: the one that the domain publishes now)")
+	flags.StringVar(&req.SourceRecord, "record", "", "record to resolve (default: the domain's current record)")
 	flags.StringVar(&host, "include-host", "",
-		"name to publish at, for who publishes elsewhere (default: a new name in --spf-dns-zone)")
+		"name of the record, if another server publishes it (default: a new name in --spf-dns-zone)")
 	flags.DurationVar(&interval, "interval", hostedspf.DefaultInterval*time.Second, "how often to resolve, 5m to 24h")
 	a.serving.hosted.addZone(flags)
 	a.world.Add(flags)
@@ -110,7 +110,7 @@ func (a *app) includeHost(host string) (name, zone diag.Name, err error) {
 	}
 	zone, err = a.serving.hosted.zoneName()
 	if err == nil && zone.IsZero() {
-		err = usagef("--include-host or --spf-dns-zone must say where the records are to be published")
+		err = usagef("--include-host or --spf-dns-zone is required")
 	}
 	return name, zone, err
 }
@@ -192,7 +192,7 @@ func (a *app) spfListCommand() *cobra.Command {
 				})
 		})
 	})
-	list.Flags().StringVar(&key, "key", "", "only profiles of this key, and of those that it succeeded")
+	list.Flags().StringVar(&key, "key", "", "only profiles of this key and its predecessors")
 	list.Flags().StringVar(&domain, "domain", "", "only profiles of this domain")
 	pages.add(list.Flags())
 	return list
@@ -305,11 +305,11 @@ func (a *app) showRemoved(id string, err error) error {
 	if err != nil {
 		return err
 	}
-	return a.print(removedView{id, true}, func(t *table) { t.row(id + " is removed.") })
+	return a.print(removedView{id, true}, func(t *table) { t.row(id + " was removed.") })
 }
 
 func (a *app) spfRemoveCommand() *cobra.Command {
-	cmd := a.newProfileCommand("remove", "Remove a profile with its history, for good",
+	cmd := a.newProfileCommand("remove", "Remove a profile with its history permanently",
 		func(ctx context.Context, access hostedspf.Access, id string) error {
 			p, err := access.Profile(ctx, id)
 			if err == nil {
@@ -319,23 +319,23 @@ func (a *app) spfRemoveCommand() *cobra.Command {
 				return err
 			}
 			return a.print(removedView{p.ID, true}, func(t *table) {
-				t.row(fmt.Sprintf("%s is removed, and %s is no longer served.", p.ID, p.IncludeHost))
-				t.row(fmt.Sprintf("If %s still refers to it, its SPF is broken within minutes.", p.Domain))
+				t.row(fmt.Sprintf("%s was removed; %s is no longer served.", p.ID, p.IncludeHost))
+				t.row(fmt.Sprintf("If %s still refers to it, its SPF breaks within minutes.", p.Domain))
 			})
 		})
-	cmd.Long = `Remove a profile with its history, for good. The name server stops serving its records within a
-second, and resolvers forget them within minutes: a domain that still refers to them then has a
-permanent error in its SPF. Change its record first.`
+	cmd.Long = `Remove a profile with its history permanently. The name server stops serving its records within a second, and they
+expire from resolvers within minutes: a domain that still refers to them then has a permanent error in its SPF. Change
+its record first.`
 	return cmd
 }
 
 func (a *app) spfKeyCommand() *cobra.Command {
 	var dir string
-	cmd := newCommand("key", "Make a key to sign the zone with (DNSSEC), and print what its parent zone is to publish", "",
+	cmd := newCommand("key", "Create a DNSSEC key for the zone and print its DS record", "",
 		func(context.Context, []string) error {
 			zone, err := a.serving.hosted.zoneName()
 			if err == nil && zone.IsZero() {
-				err = usagef("--spf-dns-zone is needed")
+				err = usagef("--spf-dns-zone is required")
 			}
 			if err != nil {
 				return err
@@ -360,11 +360,11 @@ func (a *app) spfKeyCommand() *cobra.Command {
 }
 
 func (a *app) spfDSCommand() *cobra.Command {
-	cmd := newCommand("ds", "Print the DS records of the keys that the zone is signed with", "",
+	cmd := newCommand("ds", "Print the DS records of the zone's keys", "",
 		func(context.Context, []string) error {
 			keys, err := a.serving.hosted.signing()
 			if err == nil && len(keys) == 0 {
-				err = usagef("--spf-dns-key is needed")
+				err = usagef("--spf-dns-key is required")
 			}
 			for _, k := range keys {
 				fmt.Fprintln(a.stdout, k.DS())

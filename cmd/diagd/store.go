@@ -32,7 +32,7 @@ func (a *app) parseStore() (kind, place string, err error) {
 		}
 		return "postgres", a.store, nil
 	}
-	return "", "", usagef("--store: %q is none of sqlite:FILE, postgres://… and memory:", a.redactedStore())
+	return "", "", usagef("--store: %q is not sqlite:FILE, postgres://… or memory:", a.redactedStore())
 }
 
 // openStore opens the store that --store names, to serve or to administer. The plans are those of the store, and where
@@ -90,7 +90,7 @@ func (a *app) checkAdministrable() error {
 	case err != nil:
 		return err
 	case kind == "memory":
-		return usagef("the memory of a server cannot be administered from another process")
+		return usagef("a store in memory cannot be administered from another process")
 	case kind == "postgres":
 		return nil // the database exists, and an empty one has no accounts
 	}
@@ -99,7 +99,7 @@ func (a *app) checkAdministrable() error {
 
 func checkExists(place string) error {
 	if _, err := os.Stat(place); err != nil {
-		return fmt.Errorf("opening the store: %w (diagd serve makes it at its first start)", err)
+		return fmt.Errorf("opening the store: %w (diagd serve creates it at its first start)", err)
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ type migrateView struct {
 }
 
 func (a *app) migrateCommand() *cobra.Command {
-	cmd := newCommand("migrate", "Bring the store to this version's form (serve does so too)", "",
+	cmd := newCommand("migrate", "Migrate the store to this version's layout, as serve does", "",
 		func(ctx context.Context, _ []string) error { return a.migrate(ctx) })
 	a.addJSON(cmd)
 	return cmd
@@ -168,14 +168,14 @@ func (a *app) migratePlans(ctx context.Context, older bool) (unknown []string, e
 			return err
 		}
 		if older {
-			unknown = append(unknown, "What of them was overage is not known: it counts as none.")
+			unknown = append(unknown, "Their overage is not known and counts as none.")
 		}
 		_, from, err := a.plans()
 		if err != nil {
 			return err
 		}
-		unknown = append(unknown, "The plans of "+from+" are taken as those of all earlier months; what was "+
-			"in force in them is not known.")
+		unknown = append(unknown, "The plans of "+from+" are used for all earlier months, whose plans "+
+			"are not known.")
 		return a.seedPlans(ctx, admin.Store)
 	})
 	return unknown, err
@@ -183,10 +183,10 @@ func (a *app) migratePlans(ctx context.Context, older bool) (unknown []string, e
 
 func printMigration(t *table, what string, from, to int) {
 	if from == to {
-		t.row(fmt.Sprintf("The %s has version %d, which is that of this program.", what, to))
+		t.row(fmt.Sprintf("The %s has version %d, the current one.", what, to))
 		return
 	}
-	t.row(fmt.Sprintf("The %s was brought from version %d to %d.", what, from, to))
+	t.row(fmt.Sprintf("The %s was migrated from version %d to %d.", what, from, to))
 }
 
 func (a *app) administer(ctx context.Context, f func(metering.Admin) error) (err error) {

@@ -381,7 +381,7 @@ func TestFailedCommandsInPlainWords(t *testing.T) {
 			"--target=https://a.example/", "--secret-file=/dev/null/secret"}},
 		{"not found", []string{"key", "revoke", "key_none"}},
 		{"there is no such profile", []string{"spf", "pause", "spf_none"}},
-		{"a server that was asked did not answer", []string{"spf", "create", "--key=" + string(key.ID), "--domain=example.com",
+		{"a queried server did not respond", []string{"spf", "create", "--key=" + string(key.ID), "--domain=example.com",
 			"--include-host=h.example.net", "--resolver=udp://127.0.0.1:1"}},
 		{"--include-host or --spf-dns-zone", []string{"spf", "create", "--key=" + string(key.ID), "--domain=example.com"}},
 		{"not found", []string{"billing", "void", string(key.Account), "2026-01", "--reason=a"}},

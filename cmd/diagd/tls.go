@@ -29,7 +29,7 @@ func (f *serveFlags) tlsConfig(log *slog.Logger) (*tls.Config, error) {
 	case !files:
 		return nil, nil
 	case f.tlsCert == "" || f.tlsKey == "":
-		return nil, usagef("--tls-cert and --tls-key belong together")
+		return nil, usagef("--tls-cert and --tls-key must be set together")
 	}
 	pair := &keyPair{cert: f.tlsCert, key: f.tlsKey, log: log}
 	if _, err := pair.certificate(nil); err != nil {
@@ -110,9 +110,9 @@ func (a *app) reload(env *diag.Env, log *slog.Logger) {
 		a.serving.pair.reload()
 	}
 	if err := a.checkData(); err != nil {
-		log.Error("reading the lists again; the old ones stay in force", "error", err)
+		log.Error("reloading the lists; the old ones stay in force", "error", err)
 		return
 	}
 	env.ForgetLists()
-	log.Info("certificate and lists are read again; settings hold until the next start")
+	log.Info("reloaded certificate and lists; settings need a restart")
 }

@@ -48,20 +48,20 @@ type watchCommands struct{ *app }
 
 func (a *app) watchCommand() *cobra.Command {
 	c := watchCommands{a}
-	return a.newGroup("watch", "Watch domains, and be told of what changes",
+	return a.newGroup("watch", "Watch domains and get notified of changes",
 		c.create(),
 		c.newCommand("list", "List the watches of an account", c.list),
-		c.newCommand("show DOMAIN", "Show a watch, and what is known of its domain", c.showDetail),
+		c.newCommand("show DOMAIN", "Show a watch and the current state of its domain", c.showDetail),
 		c.set(),
-		c.newCommand("remove DOMAIN", "Watch a domain no longer, and forget its history", c.remove),
-		c.newCommand("run DOMAIN", "Check a watched domain as soon as a server can, and not only when it is due", c.runNow),
+		c.newCommand("remove DOMAIN", "Stop watching a domain and delete its history", c.remove),
+		c.newCommand("run DOMAIN", "Check a watched domain as soon as possible", c.runNow),
 		c.history())
 }
 
 func (c watchCommands) newCommand(
 	use, short string, run func(context.Context, *watch.Watches, metering.AccountID, string) error,
 ) *cobra.Command {
-	return c.newAccountCommand(use, short, "the domain or the id of a watch", "diagd watch list shows what there is",
+	return c.newAccountCommand(use, short, "the domain or the id of a watch", "diagd watch list shows all",
 		func(ctx context.Context, admin metering.Admin, account metering.AccountID, args []string) error {
 			name := strings.Join(args, "")
 			if d, err := diag.ParseDomain(name); err == nil && strings.Contains(name, ".") && !strings.HasPrefix(use, "create") {
@@ -78,14 +78,14 @@ func addSettingFlags(cmd *cobra.Command, s *watch.Settings) {
 		"what to check: mail, dns, web, or operations such as dmarc/lookup (default: mail, dns, web)")
 	f.DurationVar(&s.Every, "every", watch.DefaultEvery, "time between runs, 1h to 168h")
 	f.Int64Var(&s.Budget, "budget", 0,
-		"credits a month (default, also for 0: what the runs cost, and a quarter more to confirm changes)")
+		"credits per month (default, also for 0: the estimated cost plus 25% to confirm changes)")
 	f.StringSliceVar(&s.Channels, "channels", nil,
-		"ids of the channels that are told (default: all that take the category domain)")
+		"ids of the channels to notify (default: all with the category domain)")
 }
 
 func (c watchCommands) create() *cobra.Command {
 	r := watch.Request{}
-	cmd := c.newCommand("create DOMAIN", "Watch a domain; it is checked at once for the first time",
+	cmd := c.newCommand("create DOMAIN", "Watch a domain; the first check runs immediately",
 		func(ctx context.Context, w *watch.Watches, account metering.AccountID, domain string) error {
 			r.Account, r.Domain = account, domain
 			return c.show(w.Create(ctx, r))
@@ -188,7 +188,7 @@ func (v watchView) mark() string { return cmp.Or(string(v.Mark), "-") }
 // answered states how many checks the mark is based on.
 func (v watchView) answered() string {
 	return fmt.Sprintf("%d of %s", v.Answered, diag.Count(v.All, "check")) +
-		view.If(v.Nothing, ", which had nothing to examine")
+		view.If(v.Nothing, ", which had nothing to check")
 }
 
 func (v watchView) change() string { return strings.TrimSpace(formatTime(&v.Changed) + " " + v.Change) }
@@ -202,14 +202,14 @@ func (v watchView) expiry() string {
 
 func (c watchCommands) history() *cobra.Command {
 	var since time.Duration
-	cmd := c.newCommand("history DOMAIN", "List the runs of a watch, the newest first, with what each found changed",
+	cmd := c.newCommand("history DOMAIN", "List the runs of a watch and their changes, the newest first",
 		func(ctx context.Context, w *watch.Watches, account metering.AccountID, id string) error {
 			runs, err := w.History(ctx, account, id, time.Now().Add(-since))
 			return printList(c.app, runs, err, "AT, MARK, CREDITS, UNKNOWN, CHANGES", func(r watch.Run) []any {
 				return []any{formatTime(&r.At), r.Mark, r.Credits, strings.Join(r.Unknown, ","), describeChanges(r)}
 			})
 		})
-	cmd.Flags().DurationVar(&since, "since", 31*24*time.Hour, "how far back; runs are kept for 400 days (9600h)")
+	cmd.Flags().DurationVar(&since, "since", 31*24*time.Hour, "time span to list; runs are kept for 400 days (9600h)")
 	return cmd
 }
 

@@ -37,7 +37,7 @@ func TestWatchCommands(t *testing.T) {
 	assert.Contains(t, command(t, "watch", "list", store), "example.com")
 	assert.Contains(t, command(t, "watch", "show", "example.com", store), "a run costs at most 1")
 	assert.Contains(t, command(t, "watch", "history", "example.com", store), "spf/lookup")
-	assert.Contains(t, command(t, "watch", "remove", "example.com", store), "is removed")
+	assert.Contains(t, command(t, "watch", "remove", "example.com", store), "was removed")
 	assert.Empty(t, parsed[[]watchView](t, "watch", "list", store))
 	require.Equal(t, exitOK, s.wait())
 }

@@ -94,7 +94,7 @@ const forgedHeader = `Received: from vps77.example ([192.0.2.77]) by mx1.good.ex
 func (s stop) request() (method, target, body string, err error) {
 	ep, ok := httpapi.Endpoints().ByName(s.check)
 	if !ok {
-		return "", "", "", fmt.Errorf("there is no check %s", s.check)
+		return "", "", "", fmt.Errorf("unknown check %s", s.check)
 	}
 	target, sent, err := ep.Target([]byte(s.fields))
 	return ep.Method, target, string(sent), err

@@ -19,10 +19,10 @@ import (
 // them. Exits explain the exit codes, from 0.
 func Command(root *cobra.Command, exits []string, usageError func(string) error) *cobra.Command {
 	return &cobra.Command{
-		Use: "man FOLDER", Short: "Write the pages of the manual into a folder",
+		Use: "man FOLDER", Short: "Write the manual pages into a folder",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usageError("man takes one argument, the folder to write into")
+				return usageError("man takes one argument, the output folder")
 			}
 			return nil
 		},

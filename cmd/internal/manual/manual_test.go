@@ -49,5 +49,5 @@ func TestPages(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(folder, "tool-hidden.1"))
 
 	root.SetArgs([]string{"man"})
-	assert.EqualError(t, root.Execute(), "man takes one argument, the folder to write into")
+	assert.EqualError(t, root.Execute(), "man takes one argument, the output folder")
 }

@@ -32,17 +32,17 @@ type Flags struct {
 // Add defines the flags.
 func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.Resolvers, "resolver", nil,
-		"name servers to ask: udp://, tcp://, tls:// or https:// addresses (default: the system's)")
+		"name servers to query: udp://, tcp://, tls:// or https:// addresses (default: the system's)")
 	fs.StringSliceVar(&f.AllowNetworks, "allow-networks", nil,
-		"networks that checks may reach beside public addresses, such as 10.1.0.0/16")
+		"networks that checks may reach in addition to public addresses, such as 10.1.0.0/16")
 	fs.StringSliceVar(&f.DenyNetworks, "deny-networks", nil,
-		"networks that checks may not reach although they are public, such as the operator's own")
-	fs.UintSliceVar(&f.AllowPorts, "allow-ports", nil, "ports that checks may reach beside those of their protocol")
+		"public networks that checks may not reach, such as the operator's own")
+	fs.UintSliceVar(&f.AllowPorts, "allow-ports", nil, "ports that checks may reach in addition to those of their protocol")
 	fs.Lookup("allow-ports").DefValue = "" // help would show []
 	fs.StringVar(&f.CAFile, "ca-file", "", "PEM file of certificate authorities to trust instead of the system's")
-	fs.StringVar(&f.RootHints, "root-hints", "", "file with the name servers of another root, such as named.root")
+	fs.StringVar(&f.RootHints, "root-hints", "", "file with the root name servers to use instead, such as named.root")
 	fs.StringVar(&f.HelloName, "hello-name", "",
-		"host name of this machine in the DNS, with which mail servers are greeted (default: its address)")
+		"host name of this machine in the DNS, used to greet mail servers (default: its address)")
 	fs.StringVar(&f.TrustAnchor, "trust-anchor", "", "file with the DS or DNSKEY records to validate DNSSEC from")
 }
 
@@ -97,7 +97,7 @@ func Networks(flag string, texts []string) ([]netip.Prefix, error) {
 
 func parsePort(port uint) (uint16, error) {
 	if port < 1 || port > 65535 {
-		return 0, fmt.Errorf("%d is no port", port)
+		return 0, fmt.Errorf("%d is not a port", port)
 	}
 	return uint16(port), nil
 }
@@ -129,7 +129,7 @@ func (f *Flags) Roots() (*x509.CertPool, error) {
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("--ca-file: there is no certificate in %s", f.CAFile)
+		return nil, fmt.Errorf("--ca-file: %s contains no certificate", f.CAFile)
 	}
 	return roots, nil
 }
@@ -141,7 +141,7 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	}
 	addr, err := netip.ParseAddr(text)
 	if err != nil || addr.Zone() != "" {
-		return netip.Prefix{}, fmt.Errorf("%q is no network, such as 10.1.0.0/16", text)
+		return netip.Prefix{}, fmt.Errorf("%q is not a network such as 10.1.0.0/16", text)
 	}
 	return netip.PrefixFrom(addr, addr.BitLen()), nil
 }

@@ -199,7 +199,7 @@ func (p *trial) compareInvoices(ctx context.Context, b billing.Billing, t *false
 			return err
 		}
 		sum, ok := sums[owedKey{v.Account, v.Period}]
-		p.check(ok, "there are two invoices, or one of nobody: %s of %s", v.ID, v.Account)
+		p.check(ok, "there are two invoices, or one for an unknown account: %s of %s", v.ID, v.Account)
 		delete(sums, owedKey{v.Account, v.Period})
 		cents := (sum.micros + metering.MicrosPerCent/2) / metering.MicrosPerCent
 		p.check(v.UsedCredits == sum.credits && v.OverageCredits == sum.overage && v.OverageCents == cents &&

@@ -90,7 +90,7 @@ Faults: ` + strings.Join(names, ", ") + ".",
 			}
 			for _, name := range only {
 				if !slices.Contains(names, name) {
-					return usagef("--only: there is no fault %q", name)
+					return usagef("--only: unknown fault %q", name)
 				}
 			}
 			f.conns = conns
