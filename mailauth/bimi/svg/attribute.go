@@ -7,7 +7,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-func (v *validator) attributes(t token, o *open) {
+func (v *validator) attributes(t token, o *openElement) {
 	has := map[string]attr{}
 	for _, a := range t.attrs {
 		if a.name == "xmlns" || strings.HasPrefix(a.name, "xmlns:") {
@@ -40,7 +40,7 @@ func (v *validator) attributes(t token, o *open) {
 		return
 	}
 	if base, ok := has["xml:base"]; ok {
-		o.based = strings.Trim(base.value, white) != ""
+		o.hasForeignBase = strings.Trim(base.value, white) != ""
 	}
 	v.references(t, o, has)
 	if len(v.stack) == 0 {
@@ -78,7 +78,8 @@ func (v *validator) dangerous(a attr, key string, t token) bool {
 		v.add(EventHandler, a.offset, t.name, a.name, "The attribute %s of %s runs a script.", clip(a.name), clip(t.name))
 	case hasPrefixFold(value, "javascript:"), hasPrefixFold(value, "vbscript:"):
 		v.add(Script, a.offset, t.name, a.name, "The attribute %s of %s is a script.", clip(a.name), clip(t.name))
-	case (key == "href" || key == "xlink:href" || key == "src") && !strings.HasPrefix(value, "#") && !told(t, value):
+	case (key == "href" || key == "xlink:href" || key == "src") && !strings.HasPrefix(value, "#") &&
+		!hasOwnPurpose(t, value):
 		v.add(External, a.offset, t.name, a.name, "The attribute %s of %s refers to another document, %s.",
 			clip(a.name), clip(t.name), clip(a.value))
 	default:
@@ -87,8 +88,9 @@ func (v *validator) dangerous(a attr, key string, t token) bool {
 	return true
 }
 
-// told reports whether the element alone determines the purpose of its URI: a link, or an embedded raster image.
-func told(t token, value string) bool {
+// hasOwnPurpose reports whether the element alone determines the purpose of its URI: a link, or an embedded raster
+// image.
+func hasOwnPurpose(t token, value string) bool {
 	_, local, found := strings.Cut(t.name, ":")
 	if !found {
 		local = t.name
@@ -107,7 +109,7 @@ func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-func (v *validator) attribute(a attr, key string, t token, o *open) {
+func (v *validator) attribute(a attr, key string, t token, o *openElement) {
 	if v.dangerous(a, key, t) {
 		return
 	}
@@ -138,7 +140,7 @@ func (v *validator) attribute(a attr, key string, t token, o *open) {
 	case "fill":
 		o.fill = collapse(a.value)
 	case "transform":
-		o.moved = true
+		o.transformed = true
 	}
 }
 
@@ -175,7 +177,7 @@ func indexURL(s string) int {
 }
 
 // references records the references of an element within the document. With xml:base they lead out of it.
-func (v *validator) references(t token, o *open, has map[string]attr) {
+func (v *validator) references(t token, o *openElement, has map[string]attr) {
 	for _, name := range []string{"fill", "stroke", "xlink:href"} {
 		a, ok := has[name]
 		if _, allowed := o.model.attrs[name]; !ok || !allowed {
@@ -188,7 +190,7 @@ func (v *validator) references(t token, o *open, has map[string]attr) {
 		id, local := strings.CutPrefix(strings.Trim(target, white), "#")
 		switch {
 		case !local:
-		case o.based:
+		case o.hasForeignBase:
 			v.add(ExternalValue, a.offset, t.name, a.name,
 				"The reference #%s on %s leads to another document, because of xml:base.", clip(id), clip(t.name))
 		default:

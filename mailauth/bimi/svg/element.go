@@ -25,14 +25,14 @@ func (v *validator) lookup(prefix string) (string, bool) {
 
 func (v *validator) start(t token) bool {
 	switch {
-	case v.ended:
+	case v.rootClosed:
 		v.add(Syntax, t.offset, t.name, "", "A second element, %s, follows the end of the image.", clip(t.name))
 		return false
 	case len(v.stack) >= maxDepth:
 		v.add(Limit, t.offset, t.name, "", "Elements are nested more than %d deep.", maxDepth)
 		return false
 	}
-	o := open{name: t.name, names: len(v.names)}
+	o := openElement{name: t.name, names: len(v.names)}
 	if !v.bind(t) {
 		return false
 	}
@@ -49,8 +49,8 @@ func (v *validator) start(t token) bool {
 		o.model = models()["svg"]
 	} else {
 		parent := v.top()
-		o.based, o.moved, o.fill = parent.based, parent.moved, parent.fill
-		o.hidden = parent.hidden || parent.local == "defs" || parent.model == nil
+		o.hasForeignBase, o.transformed, o.fill = parent.hasForeignBase, parent.transformed, parent.fill
+		o.notDrawn = parent.notDrawn || parent.local == "defs" || parent.model == nil
 		o.model = v.child(t, namespace, local, known)
 		v.top().children++
 	}
@@ -110,13 +110,14 @@ func (v *validator) root(t token, namespace, local string) bool {
 	switch {
 	case local != "svg":
 		v.add(NotSVG, t.offset, t.name, "", "The root element is %s, not svg.", clip(t.name))
-	case namespace == "" && v.doc.Counts[Entity] > 0: // an entity may expand to the namespace; it is a fault already
+	case namespace == "" && v.document.Counts[Entity] > 0: // an entity may expand to the namespace; it is a fault already
 		v.names = append(v.names, binding{"", namespaceSVG})
 		return true
 	case namespace == "":
 		v.add(NotSVG, t.offset, t.name, "xmlns", "The svg element does not declare the namespace of SVG.")
 	case namespace != namespaceSVG:
-		v.add(NotSVG, t.offset, t.name, "xmlns", "The svg element is in the namespace %s, not in that of SVG.", clip(namespace))
+		v.add(NotSVG, t.offset, t.name, "xmlns", "The svg element is in the namespace %s, not in that of SVG.",
+			clip(namespace))
 	default:
 		return true
 	}
@@ -154,16 +155,16 @@ func (v *validator) child(t token, namespace, local string, known bool) *model {
 	return m
 }
 
-func (v *validator) title(t token, parent *open) {
+func (v *validator) title(t token, parent *openElement) {
 	switch {
-	case v.doc.HasTitle:
+	case v.document.HasTitle:
 		v.add(Placement, t.offset, t.name, "", "There is more than one title.")
 	case parent.children > 0:
 		v.add(Placement, t.offset, t.name, "", "The title is not the first element of the image.")
 	}
 }
 
-func (v *validator) misplaced(t token, local string, parent *open) {
+func (v *validator) misplaced(t token, local string, parent *openElement) {
 	why := places[local]
 	if why != "" {
 		why = ": " + why

@@ -57,7 +57,8 @@ func decodeText(image []byte) (text, encoding, problem string) {
 		if text, ok := decodeBytes(text, declared); ok {
 			return text, declared, ""
 		}
-		return text, declared, fmt.Sprintf("The document declares the encoding %.40q, which software need not know.", declared)
+		return text, declared, fmt.Sprintf("The document declares the encoding %.40q, which software need not know.",
+			declared)
 	}
 	return text, encoding, ""
 }

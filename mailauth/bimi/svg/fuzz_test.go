@@ -81,7 +81,7 @@ func FuzzValues(f *testing.F) {
 				kind.understood(v)
 			}
 		}
-		if box, ok := outline(v); ok && (box.Width < 0 || box.Height < 0) {
+		if box, ok := pathBox(v); ok && (box.Width < 0 || box.Height < 0) {
 			t.Fatalf("%+v", box)
 		}
 	})

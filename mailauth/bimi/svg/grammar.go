@@ -172,12 +172,12 @@ func (p *pen) box() Box { return Box{p.left, p.top, p.right - p.left, p.bottom -
 
 // isPath reports whether software can draw all of a path.
 func isPath(v string) bool {
-	_, ok := outline(v)
+	_, ok := pathBox(v)
 	return ok
 }
 
-// outline returns the box around the points of a path, control points included, and whether all of it can be drawn.
-func outline(v string) (Box, bool) {
+// pathBox returns the box around the points of a path, control points included, and whether all of it can be drawn.
+func pathBox(v string) (Box, bool) {
 	r, p := reader{strings.Trim(v, white)}, pen{}
 	for first := true; r.rest != ""; first = false {
 		letter := r.rest[0]

@@ -144,8 +144,8 @@ var places = map[string]string{
 	"stop":     "a stop stands only in a gradient",
 }
 
-var placeholders = diag.Words("bimi-svg-tiny-12-ps bimi-svg untitled untitled-1 title logo svg image icon drawing graphic " +
-	"artboard layer layer_1 test todo placeholder yourbrand")
+var placeholders = diag.Words("bimi-svg-tiny-12-ps bimi-svg untitled untitled-1 title logo svg image icon drawing " +
+	"graphic artboard layer layer_1 test todo placeholder yourbrand")
 
 var placeholderTitles = []string{"company name", "brand name", "your company", "your brand", "your logo", "my logo",
 	"artboard 1", "layer 1", "bimi logo", "logo title", "insert title here", "title here"}
@@ -170,8 +170,10 @@ func kindsOf(lists map[Kind]string) func() map[string]Kind {
 
 var formats = []struct{ magic, name string }{
 	{"\x89PNG", "a PNG image"}, {"GIF8", "a GIF image"}, {"\xFF\xD8\xFF", "a JPEG image"}, {"%PDF", "a PDF document"},
-	{"%!PS", "a PostScript file"}, {"RIFF", "a WebP image"}, {"PK\x03\x04", "a ZIP archive"}, {"\x1F\x8B", "compressed with gzip"},
-	{"\x00\x00\x01\x00", "an icon (ICO)"}, {"BM", "a bitmap (BMP)"}, {"II*\x00", "a TIFF image"}, {"MM\x00*", "a TIFF image"},
+	{"%!PS", "a PostScript file"}, {"RIFF", "a WebP image"}, {"PK\x03\x04", "a ZIP archive"},
+	{"\x1F\x8B", "compressed with gzip"},
+	{"\x00\x00\x01\x00", "an icon (ICO)"}, {"BM", "a bitmap (BMP)"}, {"II*\x00", "a TIFF image"},
+	{"MM\x00*", "a TIFF image"},
 	{"8BPS", "a Photoshop document"}, {"\xC5\xD0\xD3\xC6", "an EPS file"},
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 func (v *validator) rootAttributes(t token, has map[string]attr) {
-	d := v.doc
+	d := v.document
 	d.Version, d.BaseProfile = clip(has["version"].value), clip(has["baseProfile"].value)
 	d.Width, d.Height = clip(has["width"].value), clip(has["height"].value)
 	if _, ok := has["version"]; !ok {
@@ -26,8 +26,9 @@ func (v *validator) rootAttributes(t token, has map[string]attr) {
 	}
 	switch {
 	case d.Box.Width > 0 && d.Box.Height > 0 && !d.Box.square():
-		v.add(NotSquare, t.offset, t.name, "", "The image is %s wide and %s high.", short(d.Box.Width), short(d.Box.Height))
-	case width > 0 && height > 0 && !nearly(width, height):
+		v.add(NotSquare, t.offset, t.name, "", "The image is %s wide and %s high.", formatNumber(d.Box.Width),
+			formatNumber(d.Box.Height))
+	case width > 0 && height > 0 && !nearlyEqual(width, height):
 		v.add(NotSquare, t.offset, t.name, "", "The image has a width of %s and a height of %s.", d.Width, d.Height)
 	}
 }
@@ -39,7 +40,7 @@ func (v *validator) viewBox(t token, has map[string]attr) {
 		v.add(NoViewBox, t.offset, t.name, "viewBox", "The svg element has no viewBox.")
 		return
 	}
-	v.doc.ViewBox = clip(collapse(a.value))
+	v.document.ViewBox = clip(collapse(a.value))
 	r := reader{strings.Trim(a.value, white)}
 	var numbers [4]float64
 	for i := range numbers {
@@ -55,7 +56,7 @@ func (v *validator) viewBox(t token, has map[string]attr) {
 			"above 0.", quoted(a.value))
 		return
 	}
-	v.doc.Box = Box{numbers[0], numbers[1], numbers[2], numbers[3]}
+	v.document.Box = Box{numbers[0], numbers[1], numbers[2], numbers[3]}
 }
 
 var perInch = map[string]float64{"": 96, "px": 96, "pt": 72, "pc": 6, "in": 1, "cm": 2.54, "mm": 25.4}
@@ -71,22 +72,23 @@ func (v *validator) dimension(t token, has map[string]attr, name string) float64
 	case !ok || size <= 0:
 		v.add(Dimension, a.offset, t.name, a.name, "The %s is %s, not a length above 0.", name, quoted(a.value))
 	case scale == 0:
-		v.add(Dimension, a.offset, t.name, a.name, "The %s is %s, which depends on where the image is shown.", name, quoted(a.value))
+		v.add(Dimension, a.offset, t.name, a.name, "The %s is %s, which depends on where the image is shown.", name,
+			quoted(a.value))
 	default:
 		return size * 96 / scale
 	}
 	return 0
 }
 
-func (v *validator) notice(t token, o *open) {
+func (v *validator) notice(t token, o *openElement) {
 	parent := ""
 	if len(v.stack) == 1 {
 		parent = v.top().local
 	}
 	switch o.local {
 	case "title":
-		if parent == "svg" && !v.doc.HasTitle {
-			v.doc.HasTitle, o.text = true, new(strings.Builder)
+		if parent == "svg" && !v.document.HasTitle {
+			v.document.HasTitle, o.text = true, new(strings.Builder)
 		}
 	case "desc":
 		if parent == "svg" {
@@ -101,13 +103,13 @@ func (v *validator) notice(t token, o *open) {
 }
 
 // draw records a shape. The first one is the background of the others.
-func (v *validator) draw(t token, o *open) {
-	if !o.hidden && !v.drawn {
-		v.drawn, v.backed = true, v.covers(t, o)
+func (v *validator) draw(t token, o *openElement) {
+	if !o.notDrawn && !v.hasShape {
+		v.hasShape, v.hasBackground = true, v.covers(t, o)
 	}
 }
 
-func (v *validator) covers(t token, o *open) bool {
+func (v *validator) covers(t token, o *openElement) bool {
 	attrs := map[string]string{}
 	for _, a := range t.attrs {
 		attrs[a.name] = a.value
@@ -115,19 +117,20 @@ func (v *validator) covers(t token, o *open) bool {
 	if o.fill == "none" || o.fill == "transparent" || attrs["fill-opacity"] == "0" {
 		return false
 	}
-	all := v.doc.Box
-	if o.moved || all.AspectRatio() == 0 {
+	all := v.document.Box
+	if o.transformed || all.AspectRatio() == 0 {
 		return true // who knows
 	}
 	var shape Box
 	switch o.local {
 	case "rect":
-		shape = Box{extent(attrs["x"], 0), extent(attrs["y"], 0), extent(attrs["width"], all.Width), extent(attrs["height"], all.Height)}
+		shape = Box{extent(attrs["x"], 0), extent(attrs["y"], 0), extent(attrs["width"], all.Width),
+			extent(attrs["height"], all.Height)}
 	case "circle":
 		r := extent(attrs["r"], min(all.Width, all.Height))
 		shape = Box{extent(attrs["cx"], all.Width) - r, extent(attrs["cy"], all.Height) - r, 2 * r, 2 * r}
 	case "path":
-		shape, _ = outline(attrs["d"])
+		shape, _ = pathBox(attrs["d"])
 	case "polygon", "ellipse", "use":
 		return true // who knows
 	}
@@ -150,16 +153,17 @@ func extent(v string, whole float64) float64 {
 const maxTitle = 64
 
 func (v *validator) finish() {
-	d := v.doc
+	d := v.document
 	switch n := utf8.RuneCountInString(d.Title); {
 	case !d.HasTitle:
-		v.add(NoTitle, whole, "title", "", "The image has no title.")
+		v.add(NoTitle, wholeDocument, "title", "", "The image has no title.")
 	case n == 0:
-		v.add(NoTitle, whole, "title", "", "The title is empty.")
+		v.add(NoTitle, wholeDocument, "title", "", "The title is empty.")
 	case n > maxTitle:
-		v.add(LongTitle, whole, "title", "", "The title has more than %d characters.", maxTitle)
+		v.add(LongTitle, wholeDocument, "title", "", "The title has more than %d characters.", maxTitle)
 	case isPlaceholder(d.Title):
-		v.add(PlaceholderTitle, whole, "title", "", "The title is %s, which says nothing about the brand.", quoted(d.Title))
+		v.add(PlaceholderTitle, wholeDocument, "title", "", "The title is %s, which says nothing about the brand.",
+			quoted(d.Title))
 	}
 	for _, r := range v.refs {
 		if !v.ids[r.id] {
@@ -168,15 +172,15 @@ func (v *validator) finish() {
 		}
 	}
 	switch {
-	case !v.drawn:
-		v.add(Blank, whole, "", "", "The image has no shape that is drawn.")
-	case !v.backed:
-		v.add(Background, whole, "", "", "No shape covers the whole image behind the others.")
+	case !v.hasShape:
+		v.add(Blank, wholeDocument, "", "", "The image has no shape that is drawn.")
+	case !v.hasBackground:
+		v.add(Background, wholeDocument, "", "", "No shape covers the whole image behind the others.")
 	}
 }
 
-// short writes a number as people do.
-func short(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
+// formatNumber writes a number as people do.
+func formatNumber(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
 
 // The bounds of what is examined.
 const (
@@ -225,13 +229,13 @@ func (b Box) AspectRatio() float64 {
 	return b.Width / b.Height
 }
 
-func (b Box) square() bool { return b.Width > 0 && nearly(b.Width, b.Height) }
+func (b Box) square() bool { return b.Width > 0 && nearlyEqual(b.Width, b.Height) }
 
 // Square reports whether the image is as wide as it is high.
 func (d *Document) Square() bool { return d.Box.square() && d.Counts[NotSquare] == 0 }
 
-// nearly reports whether lengths differ by less than a hundredth, which is not visible in a logo.
-func nearly(a, b float64) bool { return a > 0 && b > 0 && max(a, b)/min(a, b) < 1.01 }
+// nearlyEqual reports whether lengths differ by less than a hundredth, which is not visible in a logo.
+func nearlyEqual(a, b float64) bool { return a > 0 && b > 0 && max(a, b)/min(a, b) < 1.01 }
 
 // A Fault is one violation of the profile, or of the recommendations for logos.
 type Fault struct {

@@ -40,18 +40,18 @@ var (
 		"font-style":        oneOf("normal italic oblique inherit"),
 		"font-variant":      oneOf("normal small-caps inherit"),
 		"font-weight":       oneOf("normal bold bolder lighter inherit"),
-		"stroke-dasharray":  softly(isDashes, "none, or lengths with commas between"),
+		"stroke-dasharray":  lenient(isDashes, "none, or lengths with commas between"),
 		"stroke-linecap":    oneOf("butt round square inherit"),
 		"stroke-linejoin":   oneOf("miter round bevel inherit"),
-		"stroke-miterlimit": softly(isNumber, "a number such as 4"),
+		"stroke-miterlimit": lenient(isNumber, "a number such as 4"),
 		"text-align":        oneOf("start center end inherit"),
 		"text-anchor":       oneOf("start middle end inherit"),
 		"unicode-bidi":      oneOf("normal embed bidi-override inherit"),
 		"vector-effect":     oneOf("none non-scaling-stroke inherit"),
-	}.each("color solid-color stop-color", softly(isColor, "a color such as #0b5fff")).
-		each("fill stroke", softly(isPaint, "a color such as #0b5fff, none, or the reference url(#id) to a gradient")).
-		each("fill-opacity solid-opacity stop-opacity stroke-opacity", softly(isNumber, "a number from 0 to 1")).
-		each("stroke-dashoffset stroke-width", softly(isLength, "a length such as 2")).
+	}.each("color solid-color stop-color", lenient(isColor, "a color such as #0b5fff")).
+		each("fill stroke", lenient(isPaint, "a color such as #0b5fff, none, or the reference url(#id) to a gradient")).
+		each("fill-opacity solid-opacity stop-opacity stroke-opacity", lenient(isNumber, "a number from 0 to 1")).
+		each("stroke-dashoffset stroke-width", lenient(isLength, "a length such as 2")).
 		each("font-family font-size line-increment", text)
 
 	// textAttrs are the presentation attributes that the schema gives to title and desc, and to no element else.
@@ -69,7 +69,7 @@ var (
 	}
 
 	conditionAttrs = table{}.each("requiredFonts systemLanguage", text)
-	transformAttr  = table{"transform": softly(isTransform, "functions such as translate(10 20)")}
+	transformAttr  = table{"transform": lenient(isTransform, "functions such as translate(10 20)")}
 	units          = table{"gradientUnits": oneOf("userSpaceOnUse objectBoundingBox")}
 
 	rootAttrs = table{
@@ -91,13 +91,13 @@ const (
 var models = sync.OnceValue(func() map[string]*model {
 	return map[string]*model{
 		"svg":      element(rootHolds, coreAttrs, paintAttrs, rootAttrs),
-		"title":    holdingText(coreAttrs, textAttrs, conditionAttrs),
-		"desc":     holdingText(coreAttrs, textAttrs, conditionAttrs),
-		"metadata": holdingText(),
+		"title":    textElement(coreAttrs, textAttrs, conditionAttrs),
+		"desc":     textElement(coreAttrs, textAttrs, conditionAttrs),
+		"metadata": textElement(),
 		"g":        element(graphics, coreAttrs, paintAttrs, conditionAttrs, transformAttr),
 		"defs":     element(graphics, coreAttrs, paintAttrs),
 
-		"path":     shape(table{"d": softly(isPath, "commands such as M0 0h64v64H0z"), "pathLength": number}),
+		"path":     shape(table{"d": lenient(isPath, "commands such as M0 0h64v64H0z"), "pathLength": number}),
 		"rect":     shape(lengths("x y width height rx ry")),
 		"circle":   shape(lengths("cx cy r")),
 		"ellipse":  shape(lengths("cx cy rx ry")),
@@ -106,8 +106,8 @@ var models = sync.OnceValue(func() map[string]*model {
 		"polygon":  shape(table{"points": points}),
 		"use":      shape(lengths("x y"), table{"xlink:href": text}),
 
-		"text":     withText(shape(table{"x": numbers, "y": numbers, "rotate": text, "editable": oneOf("none")})),
-		"textArea": withText(shape(table{"x": length, "y": length, "width": areaLength, "height": areaLength})),
+		"text":     allowText(shape(table{"x": numbers, "y": numbers, "rotate": text, "editable": oneOf("none")})),
+		"textArea": allowText(shape(table{"x": length, "y": length, "width": areaLength, "height": areaLength})),
 
 		"solidColor":     element("", coreAttrs, paintAttrs),
 		"linearGradient": element("stop", coreAttrs, paintAttrs, units, lengths("x1 y1 x2 y2")),
@@ -143,9 +143,9 @@ func shape(attrs ...table) *model {
 	return element("", append([]table{coreAttrs, paintAttrs, conditionAttrs, transformAttr}, attrs...)...)
 }
 
-func holdingText(attrs ...table) *model { return withText(element("", attrs...)) }
+func textElement(attrs ...table) *model { return allowText(element("", attrs...)) }
 
-func withText(m *model) *model {
+func allowText(m *model) *model {
 	m.text = true
 	return m
 }
@@ -165,11 +165,11 @@ var (
 	nmTokens   = valueType{strict: isNmtokens, wanted: "a list of names"}
 	language   = valueType{strict: isLanguage, wanted: "a language tag such as en"}
 	aspect     = valueType{strict: isAspectRatio, wanted: "none, xMidYMid or xMidYMid meet"}
-	number     = softly(isNumber, "a number")
-	numbers    = softly(isNumbers, "a number")
-	length     = softly(isLength, "a length such as 12.5")
-	areaLength = softly(isAreaLength, "a length such as 12.5, or auto")
-	points     = softly(isPoints, "pairs of numbers such as 0,0 64,0 64,64")
+	number     = lenient(isNumber, "a number")
+	numbers    = lenient(isNumbers, "a number")
+	length     = lenient(isLength, "a length such as 12.5")
+	areaLength = lenient(isAreaLength, "a length such as 12.5, or auto")
+	points     = lenient(isPoints, "pairs of numbers such as 0,0 64,0 64,64")
 )
 
 func oneOf(words string) valueType {
@@ -184,8 +184,8 @@ func alternatives(list []string) string {
 	return fmt.Sprintf("%s or %s", strings.Join(list[:len(list)-1], ", "), list[len(list)-1])
 }
 
-// softly allows any text, of which software understands some.
-func softly(understood func(string) bool, wanted string) valueType {
+// lenient allows any text, of which software understands some.
+func lenient(understood func(string) bool, wanted string) valueType {
 	return valueType{understood: understood, wanted: wanted}
 }
 
@@ -235,8 +235,8 @@ func collapse(s string) string {
 
 // keywords are the colors that have names (SVG Tiny 1.2 chapter 11 has the first 16; those of CSS are drawn as well),
 // and the keywords that are valid as colors.
-var keywords = diag.Words("aqua black blue fuchsia gray green lime maroon navy olive purple red silver teal white yellow " +
-	"inherit currentcolor none transparent " +
+var keywords = diag.Words("aqua black blue fuchsia gray green lime maroon navy olive purple red silver teal white " +
+	"yellow inherit currentcolor none transparent " +
 	"aliceblue antiquewhite aquamarine azure beige bisque blanchedalmond blueviolet brown burlywood cadetblue " +
 	"chartreuse chocolate coral cornflowerblue cornsilk crimson cyan darkblue darkcyan darkgoldenrod darkgray darkgreen " +
 	"darkgrey darkkhaki darkmagenta darkolivegreen darkorange darkorchid darkred darksalmon darkseagreen darkslateblue " +
@@ -264,10 +264,10 @@ func isColor(v string) bool {
 }
 
 // systemColors are those of the user interface (SVG Tiny 1.2 chapter 11).
-var systemColors = diag.Words("activeborder activecaption appworkspace background buttonface buttonhighlight buttonshadow " +
-	"buttontext captiontext graytext highlight highlighttext inactiveborder inactivecaption inactivecaptiontext " +
-	"infobackground infotext menu menutext scrollbar threeddarkshadow threedface threedhighlight threedlightshadow " +
-	"threedshadow window windowframe windowtext")
+var systemColors = diag.Words("activeborder activecaption appworkspace background buttonface buttonhighlight " +
+	"buttonshadow buttontext captiontext graytext highlight highlighttext inactiveborder inactivecaption " +
+	"inactivecaptiontext infobackground infotext menu menutext scrollbar threeddarkshadow threedface threedhighlight " +
+	"threedlightshadow threedshadow window windowframe windowtext")
 
 func isRGB(arguments string) bool {
 	parts := strings.SplitN(arguments, ",", 4)

@@ -13,35 +13,35 @@ import (
 
 // Validate judges an image that is not compressed (see [Decode]).
 func Validate(image []byte) *Document {
-	v := &validator{doc: &Document{Size: len(image), Faults: []Fault{}, Counts: map[Kind]int{}}}
+	v := &validator{document: &Document{Size: len(image), Faults: []Fault{}, Counts: map[Kind]int{}}}
 	v.examine(image)
 	v.place()
-	return v.doc
+	return v.document
 }
 
 type validator struct {
-	doc   *Document
-	in    scanner
-	stack []open
-	names []binding // namespaces in scope
-	ended bool      // the root was closed
+	document   *Document
+	in         scanner
+	stack      []openElement
+	names      []binding // namespaces in scope
+	rootClosed bool      // the root was closed
 
-	ids    map[string]bool
-	refs   []localRef
-	drawn  bool // a shape was seen that is drawn
-	backed bool // the first of them covers the image
+	ids           map[string]bool
+	refs          []localRef
+	hasShape      bool // a shape was seen that is drawn
+	hasBackground bool // the first of them covers the image
 }
 
-type open struct {
-	name, local string
-	model       *model // nil if it is not of the profile
-	names       int    // how many namespaces were in scope before it
-	children    int    // elements
-	based       bool   // it or an ancestor has an xml:base outside the document
-	hidden      bool   // it or an ancestor is not drawn, such as defs or a gradient
-	moved       bool   // it or one around it has a transform
-	fill        string // what fills shapes in it
-	text        *strings.Builder
+type openElement struct {
+	name, local    string
+	model          *model // nil if it is not of the profile
+	names          int    // how many namespaces were in scope before it
+	children       int    // elements
+	hasForeignBase bool   // it or an ancestor has an xml:base outside the document
+	notDrawn       bool   // it or an ancestor is not drawn, such as defs or a gradient
+	transformed    bool   // it or one around it has a transform
+	fill           string // what fills shapes in it
+	text           *strings.Builder
 }
 
 type localRef struct {
@@ -49,39 +49,39 @@ type localRef struct {
 	offset                 int
 }
 
-// whole is the offset of faults that concern the document as a whole.
-const whole = -1
+// wholeDocument is the offset of faults that concern the document as a whole.
+const wholeDocument = -1
 
 func (v *validator) add(k Kind, offset int, element, attribute, format string, args ...any) {
-	v.doc.Counts[k]++
-	if v.doc.Counts[k] > maxPerKind {
+	v.document.Counts[k]++
+	if v.document.Counts[k] > maxPerKind {
 		return
 	}
-	v.doc.Faults = append(v.doc.Faults, Fault{
+	v.document.Faults = append(v.document.Faults, Fault{
 		Kind: k, Element: clip(element), Attribute: clip(attribute), Message: fmt.Sprintf(format, args...), offset: offset,
 	})
 }
 
 func (v *validator) examine(image []byte) {
 	if len(image) > MaxBytes {
-		v.add(Limit, whole, "", "", "The image has more than %d bytes and was not examined.", MaxBytes)
+		v.add(Limit, wholeDocument, "", "", "The image has more than %d bytes and was not examined.", MaxBytes)
 		return
 	}
 	if len(image) > MaxLogo {
-		v.add(Size, whole, "", "", "The image has %d bytes uncompressed, more than %d.", len(image), MaxLogo)
+		v.add(Size, wholeDocument, "", "", "The image has %d bytes uncompressed, more than %d.", len(image), MaxLogo)
 	}
 	if name := otherFormat(image); name != "" {
-		v.add(NotSVG, whole, "", "", "The file is %s, not an SVG image.", name)
+		v.add(NotSVG, wholeDocument, "", "", "The file is %s, not an SVG image.", name)
 		return
 	}
 	text, encoding, problem := decodeText(image)
 	v.in.text = text
 	if problem != "" {
-		v.add(Encoding, whole, "", "", "%s", problem)
+		v.add(Encoding, wholeDocument, "", "", "%s", problem)
 		return
 	}
 	if encoding != "utf-8" {
-		v.add(Charset, whole, "", "", "The encoding of the image is %s, not UTF-8.", strings.ToUpper(encoding))
+		v.add(Charset, wholeDocument, "", "", "The encoding of the image is %s, not UTF-8.", strings.ToUpper(encoding))
 	}
 	if bad := firstBad(text); bad >= 0 {
 		v.badCharacter(bad)
@@ -90,7 +90,7 @@ func (v *validator) examine(image []byte) {
 	v.in.unknown = func(name string, offset int) {
 		v.add(Entity, offset, "", "", "The image uses the entity &%s;, which XML does not define.", clip(name))
 	}
-	if v.doc.Complete = v.read(); v.doc.Complete {
+	if v.document.Complete = v.read(); v.document.Complete {
 		v.finish()
 		v.traces()
 	}
@@ -138,7 +138,7 @@ func (v *validator) read() bool {
 }
 
 func (v *validator) doctype(t token) bool {
-	if len(v.stack) > 0 || v.ended {
+	if len(v.stack) > 0 || v.rootClosed {
 		v.add(Syntax, t.offset, "", "", "A document type declaration stands behind the first tag.")
 		return false
 	}
@@ -153,15 +153,15 @@ func (v *validator) endOfText(t token) bool {
 	switch {
 	case len(v.stack) > 0:
 		v.add(Syntax, t.offset, v.top().name, "", "The image ends before the element %s is closed.", clip(v.top().name))
-	case !v.ended:
-		v.add(Syntax, whole, "", "", "The image is empty.")
+	case !v.rootClosed:
+		v.add(Syntax, wholeDocument, "", "", "The image is empty.")
 	default:
 		return true
 	}
 	return false
 }
 
-func (v *validator) top() *open { return &v.stack[len(v.stack)-1] }
+func (v *validator) top() *openElement { return &v.stack[len(v.stack)-1] }
 
 func (v *validator) end(t token) bool {
 	if len(v.stack) == 0 || v.top().name != t.name {
@@ -176,15 +176,15 @@ func (v *validator) pop() {
 	o := v.top()
 	v.names = v.names[:o.names]
 	v.stack = v.stack[:len(v.stack)-1]
-	v.ended = len(v.stack) == 0
+	v.rootClosed = len(v.stack) == 0
 	if o.text == nil {
 		return
 	}
 	text := collapse(o.text.String())
 	if o.local == "title" {
-		v.doc.Title = text
+		v.document.Title = text
 	} else {
-		v.doc.Desc = cmp.Or(v.doc.Desc, text)
+		v.document.Desc = cmp.Or(v.document.Desc, text)
 	}
 }
 
@@ -198,7 +198,7 @@ func (v *validator) characters(t token) bool {
 			return true
 		}
 		t.offset = v.in.pos - len(rest)
-		if v.ended {
+		if v.rootClosed {
 			v.add(Syntax, t.offset, "", "", "Text follows the end of the image.")
 		} else {
 			v.add(NotSVG, t.offset, "", "", "The file does not begin with a tag.")
@@ -223,7 +223,7 @@ var traces = map[Kind]string{Script: "<script", Doctype: "<!doctype", Entity: "<
 // for it rejects it all the same.
 func (v *validator) traces() {
 	for k, trace := range traces {
-		if v.doc.Counts[k] > 0 {
+		if v.document.Counts[k] > 0 {
 			continue
 		}
 		if i := indexFold(v.in.text, trace); i >= 0 {
@@ -246,11 +246,11 @@ func indexFold(s, sought string) int {
 }
 
 func (v *validator) place() {
-	slices.SortStableFunc(v.doc.Faults, func(a, b Fault) int { return cmp.Compare(a.offset, b.offset) })
+	slices.SortStableFunc(v.document.Faults, func(a, b Fault) int { return cmp.Compare(a.offset, b.offset) })
 	line, begin, at := 1, 0, 0
 	column, counted := 1, 0
-	for i := range v.doc.Faults {
-		f := &v.doc.Faults[i]
+	for i := range v.document.Faults {
+		f := &v.document.Faults[i]
 		if f.offset < 0 {
 			continue
 		}
