@@ -24,16 +24,16 @@ const (
 	maxDistinct = 1000
 )
 
-// bounded returns a text of which the parser may make a tree, and whether it is that of the whole page.
+// boundTree returns a text of which the parser may make a tree, and whether it is that of the whole page.
 //
 // The tree of a page is not bounded by its length: formatting elements that are not closed, such as b, are
 // opened again in each paragraph (html.spec.whatwg.org section 13.2.4.3), so that 400 of them and a million
 // times "<p>x" make 400 million nodes. The parser has no bound for that. Most pages are
 // cleared by counting what they can come to at worst. In the others an empty span element with the same attributes
 // replaces each formatting element, which is equivalent for a reader of pages, and the nodes are counted.
-func bounded(text []byte) (safe []byte, whole bool) {
-	most, at := reopenable(text), 0
-	if worst(text, most) <= maxTree {
+func boundTree(text []byte) (safe []byte, whole bool) {
+	most, at := reopenedSize(text), 0
+	if worstSize(text, most) <= maxTree {
 		return text, true
 	}
 	var w writer
@@ -46,7 +46,7 @@ func bounded(text []byte) (safe []byte, whole bool) {
 		raw := z.Raw()
 		doubt := w.token(kind, raw)
 		// What is text and what is a tag within SVG only the parser knows.
-		if doubt && w.size+worst(text[at:], most) > maxTree || w.size > maxTree {
+		if doubt && w.size+worstSize(text[at:], most) > maxTree || w.size > maxTree {
 			return w.out.Bytes()[:w.before], false
 		}
 		if doubt {
@@ -59,16 +59,16 @@ func bounded(text []byte) (safe []byte, whole bool) {
 // A writer writes a page without formatting elements, and counts the nodes that the parser makes from it at worst. Of
 // formatting elements it leaves a, of which one at a time is opened again.
 type writer struct {
-	out      bytes.Buffer
-	before   int // what was written before the last token
-	size     int // of the tree
-	link     int // size of the largest a element
-	open     bool
-	left     bool     // an a element may be opened again permanently
-	within   []string // what is open within the last a element
-	foreign  int      // svg and math elements that may be open
-	mixed    bool     // there may be HTML within them
-	verbatim bool     // the last token begins an element whose text is not HTML, outside of SVG
+	out           bytes.Buffer
+	before        int // what was written before the last token
+	size          int // of the tree
+	linkSize      int // size of the largest a element
+	linkOpen      bool
+	mayReopenLink bool     // an a element may be opened again permanently
+	openInLink    []string // what is open within the last a element
+	foreign       int      // svg and math elements that may be open
+	mayHoldHTML   bool     // there may be HTML within them
+	verbatim      bool     // the last token begins an element whose text is not HTML, outside of SVG
 }
 
 // token writes a token, and reports whether the parser may see tags in it.
@@ -98,8 +98,8 @@ func (w *writer) token(kind html.TokenType, raw []byte) (doubt bool) {
 // node counts a node with a text of this length, and what is opened again before it.
 func (w *writer) node(length int) {
 	w.size += nodeSize + length
-	if w.open || w.left {
-		w.size += w.link
+	if w.linkOpen || w.mayReopenLink {
+		w.size += w.linkSize
 	}
 }
 
@@ -125,17 +125,17 @@ func (w *writer) start(raw []byte, selfClosing bool) {
 	switch {
 	case a == atom.A:
 		w.endLink()
-		w.link = max(w.link, nodeSize+attrs*attrSize+len(raw))
-		w.open, w.within = true, w.within[:0]
+		w.linkSize = max(w.linkSize, nodeSize+attrs*attrSize+len(raw))
+		w.linkOpen, w.openInLink = true, w.openInLink[:0]
 	case void[a] || w.foreign > 0 && selfClosing:
 		return
 	case name == "svg" || name == "math":
 		w.foreign++
 	case integrating[name]:
-		w.mixed = w.mixed || w.foreign > 0
+		w.mayHoldHTML = w.mayHoldHTML || w.foreign > 0
 	}
-	if w.open && a != atom.A {
-		w.within = append(w.within, name)
+	if w.linkOpen && a != atom.A {
+		w.openInLink = append(w.openInLink, name)
 	}
 	w.verbatim = verbatim[name]
 }
@@ -153,11 +153,11 @@ func (w *writer) end(raw []byte) {
 	if a == atom.P || a == atom.Br { // these may make one
 		w.node(0)
 	}
-	if (name == "svg" || name == "math") && w.foreign > 0 && !w.mixed {
+	if (name == "svg" || name == "math") && w.foreign > 0 && !w.mayHoldHTML {
 		w.foreign--
 	}
-	if n := len(w.within); n > 0 && w.within[n-1] == name {
-		w.within = w.within[:n-1]
+	if n := len(w.openInLink); n > 0 && w.openInLink[n-1] == name {
+		w.openInLink = w.openInLink[:n-1]
 	}
 }
 
@@ -167,16 +167,16 @@ const maxRounds = 8
 
 // endLink ends the a element that is open. If there is much in it, or what hides it, the parser may keep it.
 func (w *writer) endLink() {
-	if !w.open && !w.left {
+	if !w.linkOpen && !w.mayReopenLink {
 		return
 	}
-	if w.open {
-		w.left = w.left || len(w.within) >= maxRounds ||
-			slices.ContainsFunc(w.within, func(name string) bool { return scopes[name] })
-		w.size += min(len(w.within), maxRounds) * w.link
-		w.open = false
+	if w.linkOpen {
+		w.mayReopenLink = w.mayReopenLink || len(w.openInLink) >= maxRounds ||
+			slices.ContainsFunc(w.openInLink, func(name string) bool { return scopes[name] })
+		w.size += min(len(w.openInLink), maxRounds) * w.linkSize
+		w.linkOpen = false
 	} else {
-		w.size += maxRounds * w.link
+		w.size += maxRounds * w.linkSize
 	}
 }
 
@@ -193,8 +193,8 @@ var (
 		"noframes": true, "noscript": true, "textarea": true, "plaintext": true}
 )
 
-// worst is the size of the tree of a text at worst, when each tag opens this much again.
-func worst(text []byte, reopened int) int {
+// worstSize is the size of the tree of a text at worst, when each tag opens this much again.
+func worstSize(text []byte, reopened int) int {
 	tags, attrs := bytes.Count(text, []byte("<")), 0
 	for _, c := range text {
 		attrs += int(beforeAttribute[c])
@@ -218,9 +218,9 @@ var formatting = map[atom.Atom]bool{
 	atom.Small: true, atom.Strike: true, atom.Strong: true, atom.Tt: true, atom.U: true, atom.Nobr: true,
 }
 
-// reopenable returns the most that one tag may open again: the size of three of each formatting tag
+// reopenedSize returns the most that one tag may open again: the size of three of each formatting tag
 // in the text, since no more than three alike are kept, and of an a.
-func reopenable(text []byte) int {
+func reopenedSize(text []byte) int {
 	seen, size := map[string]bool{}, 0
 	link, largest := 0, 0
 	for rest := text; ; {
@@ -321,8 +321,8 @@ func clip(s string, limit int) string {
 	return strings.Clone(s[:limit])
 }
 
-// keep appends an item of this size to a list if there is room, and reports whether there was.
-func keep[T any](r *reader, list *[]T, limit, size int, item T) bool {
+// appendBounded appends an item of this size to a list if there is room, and reports whether there was.
+func appendBounded[T any](r *reader, list *[]T, limit, size int, item T) bool {
 	if len(*list) >= limit || r.kept+size > maxKept {
 		return false
 	}

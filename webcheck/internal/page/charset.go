@@ -45,7 +45,7 @@ func Decode(body []byte, contentType string) Decoded {
 	d.Declared = label
 	if e != nil {
 		d.By = ByBOM
-	} else if e, name = d.lookup(param(contentType)); e != nil {
+	} else if e, name = d.lookup(charsetParam(contentType)); e != nil {
 		d.By = ByHeader
 	} else if e, name = d.lookup(label); e != nil {
 		if d.By = ByMeta; strings.HasPrefix(name, "utf-16") { // the declaration itself was ASCII
@@ -143,7 +143,7 @@ func prescan(body []byte) string {
 func metaCharset(a map[string]string) string {
 	declared := strings.TrimSpace(a["charset"])
 	if declared == "" && strings.EqualFold(a["http-equiv"], "content-type") {
-		declared = param(a["content"])
+		declared = charsetParam(a["content"])
 	}
 	return declared
 }
@@ -181,9 +181,9 @@ func Attributes(z *html.Tokenizer) map[string]string {
 	return list
 }
 
-// param returns the charset of a Content-Type (html.spec.whatwg.org, "extracting a character encoding from
+// charsetParam returns the charset of a Content-Type (html.spec.whatwg.org, "extracting a character encoding from
 // a meta element").
-func param(contentType string) string {
+func charsetParam(contentType string) string {
 	rest := contentType
 	for {
 		i := strings.Index(strings.ToLower(rest), "charset")

@@ -20,12 +20,12 @@ import (
 // neighbours and their case. Where the bytes are ambiguous it is windows-1252.
 func detect(body []byte) string {
 	switch {
-	case stateful(body):
+	case isISO2022JP(body):
 		return "iso-2022-jp"
 	case mostlyUTF8(body):
 		return "utf-8"
 	}
-	if name := detectCJK(sample(body)); name != "" {
+	if name := detectCJK(nonASCIIWords(body)); name != "" {
 		return name
 	}
 	pairs := countPairs(body)
@@ -38,8 +38,8 @@ func detect(body []byte) string {
 	return best
 }
 
-// stateful reports whether a text is ISO-2022-JP: ASCII with escape sequences (RFC 1468).
-func stateful(body []byte) bool {
+// isISO2022JP reports whether a text is ISO-2022-JP: ASCII with escape sequences (RFC 1468).
+func isISO2022JP(body []byte) bool {
 	escaped := bytes.Contains(body, []byte("\x1B$B")) || bytes.Contains(body, []byte("\x1B$@"))
 	return escaped && beyondASCII(body) == len(body)
 }
@@ -80,14 +80,14 @@ func mostlyUTF8(body []byte) bool {
 // maxSample bounds what is decoded to find an encoding of East Asia, in bytes.
 const maxSample = 8 << 10
 
-// sample collects the words of a text that have bytes beyond ASCII. It cuts at bytes that no encoding has as the
+// nonASCIIWords collects the words of a text that have bytes beyond ASCII. It cuts at bytes that no encoding has as the
 // second of a character.
-func sample(body []byte) []byte {
+func nonASCIIWords(body []byte) []byte {
 	var out []byte
 	for len(body) > 0 && len(out) < maxSample {
 		first := beyondASCII(body)
 		end := first
-		for end < len(body) && end-first < maxSample && !separates(body[end]) {
+		for end < len(body) && end-first < maxSample && !isSeparator(body[end]) {
 			end++
 		}
 		out = append(append(out, body[first:end]...), ' ')
@@ -96,7 +96,7 @@ func sample(body []byte) []byte {
 	return out
 }
 
-func separates(c byte) bool { return c < '0' || c > '9' && c < '@' }
+func isSeparator(c byte) bool { return c < '0' || c > '9' && c < '@' }
 
 // eastAsian are the encodings that have characters of several bytes.
 var eastAsian = []struct{ name, decode, frequent string }{
@@ -210,14 +210,14 @@ const (
 
 // The logarithms of probabilities by which neighbours count.
 var (
-	likely    = math.Log(0.9)
-	unlikely  = math.Log(0.06)
-	wrongCase = math.Log(0.01)
-	capital   = math.Log(0.2) // of a letter, at the beginning of a word
-	inside    = math.Log(0.5) // of a capital behind another
-	sign      = math.Log(0.005)
-	strange   = math.Log(0.0004)  // a letter that the language does not have, or a symbol
-	undefined = math.Log(0.00001) // no character
+	logLikely    = math.Log(0.9)
+	logUnlikely  = math.Log(0.06)
+	logWrongCase = math.Log(0.01)
+	capital      = math.Log(0.2) // of a letter, at the beginning of a word
+	inside       = math.Log(0.5) // of a capital behind another
+	sign         = math.Log(0.005)
+	logForeign   = math.Log(0.0004)  // a letter that the language does not have, or a symbol
+	undefined    = math.Log(0.00001) // no character
 )
 
 // likelihood is the logarithm of how likely a text is.
@@ -237,20 +237,20 @@ func (m *model) likelihood(pairs []pair) float64 {
 		switch at := m.class[i]; {
 		case at == mark:
 		case at == noLetter:
-			if before != noLetter && m.letters[i] <= strange {
-				score += unlikely
+			if before != noLetter && m.letters[i] <= logForeign {
+				score += logUnlikely
 			}
 		case before == noLetter:
 			if at == upperCase {
 				score += capital
 			}
 		case ascii == m.latin:
-			score += likely
+			score += logLikely
 		default:
-			score += unlikely
+			score += logUnlikely
 		}
 		if m.class[i] == upperCase && before == lowerCase {
-			score += wrongCase
+			score += logWrongCase
 		} else if m.class[i] == upperCase && before == upperCase {
 			score += inside
 		}
@@ -303,7 +303,7 @@ func newModel(name, letters string, latin bool) *model {
 		case strings.ContainsRune(signs, r):
 			m.letters[i] = sign
 		default:
-			m.letters[i] = strange
+			m.letters[i] = logForeign
 		}
 	}
 	return m

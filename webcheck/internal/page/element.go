@@ -34,8 +34,8 @@ func (e *element) value(name string) string {
 	return v
 }
 
-// matters reports whether the end of an element means something.
-func (e *element) matters() bool {
+// endMatters reports whether the end of an element means something.
+func (e *element) endMatters() bool {
 	switch e.atom {
 	case atom.Title, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.A, atom.Script, atom.Style,
 		atom.Head, atom.Template, atom.Noscript, atom.Svg, atom.Form, atom.Table:
@@ -86,8 +86,8 @@ func (r *reader) capture(e *element, limit int, done func(c *capture)) {
 	}
 }
 
-// unnoticed reports whether the text of an element is invisible.
-func unnoticed(e *element) bool {
+// isInvisible reports whether the text of an element is invisible.
+func isInvisible(e *element) bool {
 	switch e.atom {
 	case atom.Script, atom.Style, atom.Template, atom.Title, atom.Noscript, atom.Textarea, atom.Select, atom.Iframe,
 		atom.Noembed, atom.Noframes, atom.Datalist, atom.Object, atom.Video, atom.Audio, atom.Canvas:
@@ -111,9 +111,9 @@ func (r *reader) open(e *element, by int) {
 
 func (r *reader) end(e *element) {
 	r.open(e, -1)
-	if unnoticed(e) {
+	if isInvisible(e) {
 		r.hidden--
-	} else if r.hidden == 0 && !inline(e) {
+	} else if r.hidden == 0 && !isInline(e) {
 		r.breakLine()
 	}
 	if i := slices.Index(r.captures, e.capture); e.capture != nil && i >= 0 {
@@ -166,7 +166,7 @@ func (r *reader) startForm(e *element) {
 	if action := e.value("action"); action != "" {
 		f.Action = r.ref(action)
 	}
-	if keep(r, &r.Forms, maxForms, 200+f.Action.size(), f) {
+	if appendBounded(r, &r.Forms, maxForms, 200+f.Action.size(), f) {
 		at = len(r.Forms) - 1
 	}
 	if e.detached {
@@ -202,7 +202,7 @@ func (r *reader) input(e *element) {
 		return
 	}
 	if action := e.value("formaction"); action != "" { // where a button sends the form instead
-		keep(r, &f.Actions, maxInputs, len(action)+64, r.ref(action))
+		appendBounded(r, &f.Actions, maxInputs, len(action)+64, r.ref(action))
 	}
 	f.HasPassword = f.HasPassword || password
 }
@@ -230,8 +230,8 @@ func (r *reader) visible(s string) {
 	}
 }
 
-// inline reports whether an element is inline (html.spec.whatwg.org section 15.3).
-func inline(e *element) bool {
+// isInline reports whether an element is inline (html.spec.whatwg.org section 15.3).
+func isInline(e *element) bool {
 	switch e.atom {
 	case atom.A, atom.Abbr, atom.Acronym, atom.B, atom.Bdi, atom.Bdo, atom.Big, atom.Cite, atom.Code, atom.Data, atom.Del,
 		atom.Dfn, atom.Em, atom.Font, atom.I, atom.Img, atom.Ins, atom.Kbd, atom.Label, atom.Map, atom.Mark, atom.Meter,

@@ -133,7 +133,7 @@ func (r *reader) item(s Structured) {
 	for _, t := range s.Types {
 		size += len(t)
 	}
-	keep(r, &r.Structured, maxStructured, size, s)
+	appendBounded(r, &r.Structured, maxStructured, size, s)
 }
 
 // attributes takes what any element may have: items of microdata and RDFa, styles.
@@ -156,18 +156,18 @@ func (r *reader) attributes(e *element) {
 		}
 	}
 	if scope && !prop { // html.spec.whatwg.org section 5.2.2: a top-level item
-		s := Structured{Format: "microdata", Types: types(itemType), Valid: itemType != ""}
+		s := Structured{Format: "microdata", Types: shortTypes(itemType), Valid: itemType != ""}
 		if !s.Valid {
 			s.Error = "it has no itemtype"
 		}
 		r.item(s)
 	}
 	if typed && strings.TrimSpace(rdfa) != "" {
-		r.item(Structured{Format: "rdfa", Types: types(rdfa), Valid: true})
+		r.item(Structured{Format: "rdfa", Types: shortTypes(rdfa), Valid: true})
 	}
 }
 
-func types(s string) []string {
+func shortTypes(s string) []string {
 	list := []string{}
 	for t := range strings.FieldsSeq(clip(s, MaxValue)) {
 		if len(list) < maxTypes {

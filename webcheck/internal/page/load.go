@@ -12,7 +12,7 @@ import (
 
 func (r *reader) loads(name string, ref Ref, blockable bool) {
 	if ref.Raw != "" {
-		keep(r, &r.Resources, maxResources, ref.size()+64, Resource{ref, name, blockable})
+		appendBounded(r, &r.Resources, maxResources, ref.size()+64, Resource{ref, name, blockable})
 	}
 }
 
@@ -22,8 +22,8 @@ func (r *reader) loadsFrom(e *element, attr string, blockable bool) {
 	}
 }
 
-// load records the elements that load something and have no kind of their own.
-func (r *reader) load(e *element) {
+// loadElement records the elements that load something and have no kind of their own.
+func (r *reader) loadElement(e *element) {
 	switch e.atom {
 	case atom.Iframe, atom.Frame:
 		r.frame(e)
@@ -50,7 +50,7 @@ func (r *reader) frame(e *element) {
 	}
 	ref := r.ref(src)
 	r.loads(e.name, ref, true)
-	keep(r, &r.Frames, maxFrames, ref.size(), ref)
+	appendBounded(r, &r.Frames, maxFrames, ref.size(), ref)
 }
 
 // sources keeps the candidates of a srcset (html.spec.whatwg.org section 4.8.4.2.1). Browsers block those of
@@ -101,15 +101,15 @@ func (r *reader) startScript(e *element) {
 		r.startJSONLD(e)
 		return
 	}
-	if runs(kind) {
+	if isScript(kind) {
 		r.Counts.Scripts++
 		r.loads("script", ref, true)
 	}
 	r.capture(e, 0, func(*capture) {}) // so that no other capture treats it as text
 }
 
-// runs reports whether a script of this type runs (html.spec.whatwg.org section 4.12.1).
-func runs(mediaType string) bool { return mediaType == "" || scriptTypes()[mediaType] }
+// isScript reports whether a script of this type runs (html.spec.whatwg.org section 4.12.1).
+func isScript(mediaType string) bool { return mediaType == "" || scriptTypes()[mediaType] }
 
 var scriptTypes = diag.Words(`module text/javascript application/javascript application/ecmascript
 	application/x-ecmascript application/x-javascript text/ecmascript text/javascript1.0 text/javascript1.1

@@ -230,8 +230,8 @@ func (p *Page) OpenGraph() map[string][]string { return p.Properties("og:") }
 // Twitter returns what cards of X are made of.
 func (p *Page) Twitter() map[string][]string { return p.Properties("twitter:") }
 
-// links returns the link elements with a href of which something holds.
-func (p *Page) links(holds func(*LinkTag) bool) (list []LinkTag) {
+// linksWhere returns the link elements with a href of which something holds.
+func (p *Page) linksWhere(holds func(*LinkTag) bool) (list []LinkTag) {
 	for i := range p.LinkTags {
 		if l := &p.LinkTags[i]; l.HasHref && holds(l) {
 			list = append(list, *l)
@@ -240,17 +240,19 @@ func (p *Page) links(holds func(*LinkTag) bool) (list []LinkTag) {
 	return list
 }
 
-func (l *LinkTag) is(rel string) bool { return slices.Contains(l.Rel, rel) }
+func (l *LinkTag) hasRel(rel string) bool { return slices.Contains(l.Rel, rel) }
 
 // Rel returns the link elements with this relation in lower case.
-func (p *Page) Rel(rel string) []LinkTag { return p.links(func(l *LinkTag) bool { return l.is(rel) }) }
+func (p *Page) Rel(rel string) []LinkTag {
+	return p.linksWhere(func(l *LinkTag) bool { return l.hasRel(rel) })
+}
 
 // Canonicals returns all canonical links (RFC 6596).
-func (p *Page) Canonicals() []Ref { return refs(p.Rel("canonical")) }
+func (p *Page) Canonicals() []Ref { return refsOf(p.Rel("canonical")) }
 
 // Hreflangs returns the alternates of other languages.
 func (p *Page) Hreflangs() []LinkTag {
-	return p.links(func(l *LinkTag) bool { return l.is("alternate") && l.Hreflang != "" })
+	return p.linksWhere(func(l *LinkTag) bool { return l.hasRel("alternate") && l.Hreflang != "" })
 }
 
 // feedTypes are the media types of feeds (RFC 4287; JSON Feed 1.1).
@@ -258,15 +260,21 @@ var feedTypes = []string{"application/rss+xml", "application/atom+xml", "applica
 
 // Feeds returns the feeds that the page names.
 func (p *Page) Feeds() []Ref {
-	return refs(p.links(func(l *LinkTag) bool { return l.is("alternate") && slices.Contains(feedTypes, essence(l.Type)) }))
+	return refsOf(p.linksWhere(func(l *LinkTag) bool {
+		return l.hasRel("alternate") &&
+			slices.Contains(feedTypes, essence(l.Type))
+	}))
 }
 
 // Icons returns the icons that the page names: of tabs, home screens and pinned tabs.
 func (p *Page) Icons() []Ref {
-	return refs(p.links(func(l *LinkTag) bool { return l.is("icon") || l.is("apple-touch-icon") || l.is("mask-icon") }))
+	return refsOf(p.linksWhere(func(l *LinkTag) bool {
+		return l.hasRel("icon") || l.hasRel("apple-touch-icon") ||
+			l.hasRel("mask-icon")
+	}))
 }
 
-func refs(tags []LinkTag) (list []Ref) {
+func refsOf(tags []LinkTag) (list []Ref) {
 	for _, l := range tags {
 		list = append(list, l.Ref)
 	}

@@ -19,7 +19,7 @@ func read(d Decoded, o Options) *Page {
 	p := &Page{Charset: d.Charset, CharsetBy: d.By, Undecoded: d.Undecoded, DeclaredCharset: d.Declared,
 		UnknownCharset: d.Unknown, CharsetConflict: d.Conflict, Base: o.URL.String()}
 	r := &reader{Page: p, host: hostOf(p.Base)}
-	text, whole := bounded(d.Text)
+	text, whole := boundTree(d.Text)
 	p.Cut = !whole
 	root, err := html.ParseWithOptions(bytes.NewReader(text), html.ParseOptionEnableScripting(true))
 	if err != nil { // the elements are nested too deep
@@ -91,7 +91,7 @@ func (r *reader) readTokens(text []byte) {
 			r.start(&tag)
 			if void[t.DataAtom] || tag.foreign && t.Type == html.SelfClosingTagToken {
 				r.end(&tag)
-			} else if tag.matters() && len(open) < maxOpen {
+			} else if tag.endMatters() && len(open) < maxOpen {
 				tag.attrs = nil
 				open = append(open, tag)
 			}
@@ -206,9 +206,9 @@ func essence(mediaType string) string {
 
 func (r *reader) start(e *element) {
 	r.open(e, 1)
-	if unnoticed(e) {
+	if isInvisible(e) {
 		r.hidden++
-	} else if r.hidden == 0 && !inline(e) {
+	} else if r.hidden == 0 && !isInline(e) {
 		r.breakLine()
 	}
 	if r.template > 0 && e.atom != atom.Meta && e.atom != atom.Template {
@@ -247,6 +247,6 @@ func (r *reader) start(e *element) {
 	case atom.Input, atom.Button, atom.Select, atom.Textarea:
 		r.input(e)
 	default:
-		r.load(e)
+		r.loadElement(e)
 	}
 }

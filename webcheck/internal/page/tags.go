@@ -7,7 +7,7 @@ import (
 func (r *reader) startTitle(e *element) {
 	r.capture(e, maxTitle, func(c *capture) {
 		title := Collapse(c.String())
-		keep(r, &r.Titles, maxTitles, len(title), title)
+		appendBounded(r, &r.Titles, maxTitles, len(title), title)
 	})
 }
 
@@ -18,7 +18,7 @@ func (r *reader) meta(e *element) {
 		return
 	}
 	m.Content, m.HasContent = e.attr("content")
-	keep(r, &r.Metas, maxMeta, len(m.Name)+len(m.Property)+len(m.Content)+64, m)
+	appendBounded(r, &r.Metas, maxMeta, len(m.Name)+len(m.Property)+len(m.Content)+64, m)
 }
 
 func (r *reader) link(e *element) {
@@ -27,20 +27,20 @@ func (r *reader) link(e *element) {
 	if href, l.HasHref = e.attr("href"); l.HasHref {
 		l.Ref = r.ref(href)
 	}
-	sheet := l.HasHref && l.is("stylesheet")
+	sheet := l.HasHref && l.hasRel("stylesheet")
 	if sheet {
 		r.Counts.Stylesheets++
 	}
 	if len(l.Rel) > 0 {
-		keep(r, &r.LinkTags, maxLinkTags, l.Ref.size()+200, l)
+		appendBounded(r, &r.LinkTags, maxLinkTags, l.Ref.size()+200, l)
 	}
 	switch {
 	case href == "":
-	case sheet && !l.is("alternate"):
+	case sheet && !l.hasRel("alternate"):
 		r.loads("link", l.Ref, true)
-	case l.is("icon"), l.is("apple-touch-icon"):
+	case l.hasRel("icon"), l.hasRel("apple-touch-icon"):
 		r.loads("link", l.Ref, false)
-	case l.is("preload"), l.is("modulepreload"), l.is("manifest"):
+	case l.hasRel("preload"), l.hasRel("modulepreload"), l.hasRel("manifest"):
 		r.loads("link", l.Ref, lower(e.value("as")) != "image")
 	}
 }
@@ -49,7 +49,7 @@ func (r *reader) startHeading(e *element) {
 	level := int(e.name[1] - '0')
 	r.Levels[level-1]++
 	at := len(r.Headings)
-	if !keep(r, &r.Headings, maxHeadings, 64, Heading{Level: level}) {
+	if !appendBounded(r, &r.Headings, maxHeadings, 64, Heading{Level: level}) {
 		return
 	}
 	r.capture(e, maxTitle, func(c *capture) {
@@ -70,7 +70,7 @@ func (r *reader) startAnchor(e *element) {
 		a.Text = clip(Collapse(e.value("alt")), maxAnchorText)
 	}
 	at := len(r.Anchors)
-	if !keep(r, &r.Anchors, maxAnchors, a.Ref.size()+200, a) || e.atom == atom.Area {
+	if !appendBounded(r, &r.Anchors, maxAnchors, a.Ref.size()+200, a) || e.atom == atom.Area {
 		return
 	}
 	r.anchor = at + 1
@@ -134,5 +134,5 @@ func (r *reader) image(e *element) {
 		r.loads("img", i.Ref, false)
 	}
 	r.sources("img", e.value("srcset"))
-	keep(r, &r.Images, maxImages, i.Ref.size()+100, i)
+	appendBounded(r, &r.Images, maxImages, i.Ref.size()+100, i)
 }

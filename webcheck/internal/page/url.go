@@ -93,15 +93,15 @@ func (b parts) join(ref string) (string, bool) {
 	case isSlash(0) && isSlash(1):
 		return absolute(b.scheme, strings.TrimLeft(ref, "/\\"))
 	case isSlash(0):
-		return b.origin + tail(ref), true
+		return b.origin + afterPath(ref), true
 	case ref == "":
 		return b.origin + b.path + b.query, true
 	case ref[0] == '#':
-		return b.origin + b.path + b.query + tail(ref)[1:], true
+		return b.origin + b.path + b.query + afterPath(ref)[1:], true
 	case ref[0] == '?':
-		return b.origin + b.path + tail(ref)[1:], true
+		return b.origin + b.path + afterPath(ref)[1:], true
 	}
-	return b.origin + tail(b.path[:strings.LastIndexByte(b.path, '/')+1]+ref), true
+	return b.origin + afterPath(b.path[:strings.LastIndexByte(b.path, '/')+1]+ref), true
 }
 
 // absolute reads what follows the slashes of a URL.
@@ -131,7 +131,7 @@ func absolute(scheme, rest string) (string, bool) {
 			host += ":" + port
 		}
 	}
-	return scheme + "://" + user + host + tail(after), true
+	return scheme + "://" + user + host + afterPath(after), true
 }
 
 // normaliseHost is the host parser, with names that are not domain names let through as they are.
@@ -148,7 +148,7 @@ func normaliseHost(s string) (string, bool) {
 	return s, s != "" && len(s) <= 255
 }
 
-func tail(s string) string {
+func afterPath(s string) string {
 	s, fragment, hasFragment := strings.Cut(s, "#")
 	path, query, hasQuery := strings.Cut(s, "?")
 	path = removeDots(encode(strings.ReplaceAll(path, "\\", "/"), "\"#<>?`{}"))
