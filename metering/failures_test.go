@@ -43,7 +43,7 @@ var failures = []struct{ what, tests string }{
 	{"a cache goes on accepting a revoked key",
 		"metering/stress_test.go:TestRevocationRacesWithRequests metering/processes_test.go:TestChangesReachAnotherProcess"},
 	{"the time or text of a refusal tells of keys that exist",
-		"httpapi/long_test.go:TestInvalidKeysTakeAsLong httpapi/server_test.go:TestInvalidKeysLookAlike"},
+		"httpapi/long_test.go:TestInvalidKeysTakeAsLong httpapi/gate_test.go:TestInvalidKeysLookAlike"},
 	{"a month is invoiced twice",
 		"metering/billing/close_test.go:TestCloseRace metering/billing/unraced_test.go:TestCloseDies " +
 			"metering/billing/unraced_test.go:TestCrash"},
