@@ -159,7 +159,7 @@ func (v *auditView) compareHead(ctx context.Context, b billing.Billing, head hea
 	if head.Invoices == nil {
 		return nil
 	}
-	same, err := head.Invoices.Holds(ctx, b)
+	same, err := head.Invoices.Matches(ctx, b)
 	if err == nil && !same {
 		v.Faults = append(v.Faults, metering.AuditFault{
 			Detail: fmt.Sprintf("the notes of invoices from before %s differ from the head", formatTime(&head.Invoices.Before)),

@@ -86,7 +86,7 @@ func (c *billingCommands) showClosed(ctx context.Context, b billing.Billing, clo
 		t.row("month", closed.Period)
 		t.row("invoices made", closed.Created)
 		t.row("made before", closed.Existed)
-		t.row("accounts without", closed.Without)
+		t.row("accounts without", closed.WithoutInvoice)
 	})
 }
 

@@ -54,9 +54,9 @@ func TestBilling(t *testing.T) {
 	id := debtor(t, store)
 	month := lastClosableMonth()
 	closed := parsed[billing.Closed](t, "billing", "close", store)
-	assert.Equal(t, billing.Closed{Period: month, Created: 1, Without: 1}, closed)
+	assert.Equal(t, billing.Closed{Period: month, Created: 1, WithoutInvoice: 1}, closed)
 	closed = parsed[billing.Closed](t, "billing", "close", "--month", month.String(), store)
-	assert.Equal(t, billing.Closed{Period: month, Existed: 1, Without: 1}, closed)
+	assert.Equal(t, billing.Closed{Period: month, Existed: 1, WithoutInvoice: 1}, closed)
 	assert.Contains(t, command(t, "billing", "close", store), "made before")
 
 	list := parsed[[]billing.Invoice](t, "billing", "invoices", store)
@@ -143,7 +143,7 @@ func TestBillingByHand(t *testing.T) {
 		actions = append(actions, n.Action)
 	}
 	assert.Equal(t, []billing.Action{billing.Created, billing.Voided, billing.Created, billing.Finalized, billing.Credited,
-		billing.WrittenOff, billing.AccountHeld, billing.PaidByHand, billing.AccountUnheld}, actions)
+		billing.WrittenOff, billing.AccountSuspended, billing.MarkedPaid, billing.AccountResumed}, actions)
 	pages := parsed[[]billing.Note](t, "billing", "notes", "--limit", "2", "--cursor", id+"/"+all[2].ID, store)
 	assert.Equal(t, all[3:5], pages)
 	first := parsed[[]billing.Invoice](t, "billing", "invoices", "--limit", "1", store)

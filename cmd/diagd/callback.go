@@ -30,7 +30,7 @@ const (
 // callbacks receives what a payment service reports of payments after their attempt.
 type callbacks struct {
 	secret  notify.Secret
-	settle  func(context.Context, billing.Word) (billing.Invoice, error)
+	settle  func(context.Context, billing.PaymentReport) (billing.Invoice, error)
 	clock   func() time.Time
 	proxies []netip.Prefix      // whose callers cannot be distinguished, and are not counted
 	limiter *metering.IPLimiter // of callers without a good signature
@@ -105,14 +105,14 @@ func (c *callbacks) receive(w http.ResponseWriter, r *http.Request) (status int,
 		return http.StatusUnauthorized, err.Error()
 	}
 	c.limiter.Refund(ip, now)
-	word, err := billing.ParseWord(body)
+	word, err := billing.ParsePaymentReport(body)
 	if err != nil {
 		return http.StatusBadRequest, err.Error()
 	}
 	return c.settleOutcome(w, r, word)
 }
 
-func (c *callbacks) settleOutcome(w http.ResponseWriter, r *http.Request, word billing.Word) (status int, text string) {
+func (c *callbacks) settleOutcome(w http.ResponseWriter, r *http.Request, word billing.PaymentReport) (status int, text string) {
 	_, err := c.settle(r.Context(), word)
 	refused, isRefused := errors.AsType[*billing.RefusedError](err)
 	switch {

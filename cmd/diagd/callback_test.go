@@ -40,13 +40,13 @@ const (
 var callbackNow = time.Unix(1_800_000_000, 0)
 
 // heard returns a listener for callbacks that answers as settle says, and records the words it received.
-func heard(t testing.TB, answer error) (*callbacks, *[]billing.Word) {
+func heard(t testing.TB, answer error) (*callbacks, *[]billing.PaymentReport) {
 	secret, err := notify.ParseSecret(callbackSecret)
 	require.NoError(t, err)
-	words := new([]billing.Word)
+	words := new([]billing.PaymentReport)
 	return &callbacks{secret: secret, clock: func() time.Time { return callbackNow },
 		limiter: budget.New(budget.Config{}).Callbacks, log: slog.New(slog.DiscardHandler),
-		settle: func(_ context.Context, w billing.Word) (billing.Invoice, error) {
+		settle: func(_ context.Context, w billing.PaymentReport) (billing.Invoice, error) {
 			*words = append(*words, w)
 			return billing.Invoice{}, answer
 		}}, words

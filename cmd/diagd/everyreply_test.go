@@ -241,7 +241,9 @@ func newSite(t *testing.T, w way) *site {
 	s.signature, err = notify.ParseSecret(callbackSecret)
 	require.NoError(t, err)
 	heard := &callbacks{log: quiet, secret: s.signature, clock: time.Now, limiter: bounds.Callbacks,
-		settle: func(context.Context, billing.Word) (billing.Invoice, error) { return billing.Invoice{}, errSecretive }}
+		settle: func(context.Context, billing.PaymentReport) (billing.Invoice, error) {
+			return billing.Invoice{}, errSecretive
+		}}
 	health := newHealth(metrics.New().Handler(), gate.Health, func(io.Writer) {}, quiet)
 	health.ready.Store(true)
 	for flag, server := range map[string]*http.Server{

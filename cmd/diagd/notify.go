@@ -146,7 +146,7 @@ func (n *notifications) prune(ctx context.Context) {
 
 // profileEvent triggers a check of the account of a hosted SPF profile: events are derived from what was stored.
 func (n *notifications) profileEvent(e hostedspf.Event) {
-	n.deriver.NudgeKey(context.Background(), metering.KeyID(e.Profile.Owner))
+	n.deriver.RequestCheckOfKey(context.Background(), metering.KeyID(e.Profile.Owner))
 }
 
 // drain begins no further delivery, and waits for those under way to finish until the context ends. One that does not

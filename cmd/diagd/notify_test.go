@@ -79,7 +79,7 @@ func TestHostedSPFIsNotified(t *testing.T) {
 		t.Helper()
 		for range 2 { // a node that has just started finds only what is new
 			deriver := &notify.Deriver{Store: store, SPF: spfProfiles{hostedStore}, Clock: clock.Now}
-			require.NoError(t, deriver.Look(ctx))
+			require.NoError(t, deriver.CheckAll(ctx))
 			require.NoError(t, worker.Flush(ctx))
 		}
 		assert.ElementsMatch(t, want, heard.take())

@@ -182,7 +182,7 @@ func (m *month) debit() error {
 func (m *month) settle() error {
 	m.setTime(4, time.November, 10, 0)
 	for range 2 {
-		w, err := billing.ParseWord(fmt.Appendf(nil, `{"schema_version": "1", "account": %q, "invoice": "2026-10",
+		w, err := billing.ParsePaymentReport(fmt.Appendf(nil, `{"schema_version": "1", "account": %q, "invoice": "2026-10",
 			"status": "paid", "reference": "debit of 2026-10"}`, m.account))
 		if err != nil {
 			return err

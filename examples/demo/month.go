@@ -246,7 +246,7 @@ func (h *environment) simulateDay(ctx context.Context, at time.Time, day int) er
 		h.setTime(h.Now().Add(6 * time.Minute))
 	}
 	deriver := notify.Deriver{Store: h.store, Clock: h.Now, Log: h.log}
-	if err := errors.Join(deriver.Look(ctx), h.worker.Flush(ctx)); err != nil {
+	if err := errors.Join(deriver.CheckAll(ctx), h.worker.Flush(ctx)); err != nil {
 		return err
 	}
 	if month := metering.PeriodOf(at.AddDate(0, 0, -1)); month != metering.PeriodOf(at) {

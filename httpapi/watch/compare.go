@@ -235,7 +235,7 @@ func (c *comparison) conclude() {
 		if c.End == Unreachable {
 			who = byDNS
 		}
-		c.tell(metering.EventDomainUnreachable, "", data{Reason: c.End, Mend: c.mend(who, "")})
+		c.tell(metering.EventDomainUnreachable, "", data{Reason: c.End, FixedBy: c.mend(who, "")})
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Suspicions)) {
 		p := c.Suspicions[key]
@@ -348,7 +348,7 @@ func (c *comparison) weighExpiries() {
 		if days := e.due(c.at); days > 0 {
 			e.Told = days
 			c.tell(metering.EventDomainExpiresSoon, e.What, data{Expiring: e.What, ExpiresAt: e.At, Days: days,
-				Mend: c.mend(who[e.What], "")})
+				FixedBy: c.mend(who[e.What], "")})
 		}
 	}
 }

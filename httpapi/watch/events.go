@@ -18,7 +18,7 @@ type data struct {
 	Watch   string             `json:"watch_id"`
 	Domain  string             `json:"domain"`
 	URL     string             `json:"url,omitempty"`  // of the domain's page
-	Mend    string             `json:"mend,omitempty"` // who can fix it
+	FixedBy string             `json:"mend,omitempty"` // who can fix it
 	Mark    view.Mark          `json:"mark"`           // of the domain now
 
 	*Change            // of records
@@ -37,8 +37,8 @@ type data struct {
 // A fault is a finding in an event.
 type fault struct {
 	Finding
-	Title string `json:"title"`
-	Mend  string `json:"mend"`
+	Title   string `json:"title"`
+	FixedBy string `json:"mend"`
 }
 
 // A notice is an event of a run. The key distinguishes it from others of its type.
@@ -60,7 +60,7 @@ func (c *comparison) tellChange(p *suspicion, ch Change, first time.Time, flips 
 	}
 	p.Change = &ch
 	c.tell(metering.EventDomainRecordChanged, ch.key(), data{Change: &ch, Label: ch.Label(), Seen: first, Flips: flips,
-		Mend: c.mend(who, "")})
+		FixedBy: c.mend(who, "")})
 }
 
 // tellFault reports a fault that is there or gone, together with the others of the run.
@@ -75,7 +75,7 @@ func (c *comparison) tellFault(t metering.EventType, f Finding, flips int) {
 	d.Findings = append(d.Findings, fault{f, c.catalogue.title(f.Code), c.mendFault(f)})
 	slices.SortStableFunc(d.Findings, func(a, b fault) int { return cmp.Compare(b.Severity, a.Severity) })
 	if t == metering.EventDomainWorsened {
-		d.Mend = d.Findings[0].Mend
+		d.FixedBy = d.Findings[0].FixedBy
 	}
 }
 

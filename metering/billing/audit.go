@@ -33,7 +33,7 @@ func (b Billing) Audit(ctx context.Context) (Audit, error) {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(a.accounts)) {
-		a.conclude(a.accounts[id])
+		a.reportMissing(a.accounts[id])
 	}
 	return a.found, nil
 }
@@ -41,25 +41,25 @@ func (b Billing) Audit(ctx context.Context) (Audit, error) {
 // audit is one that is under way.
 type audit struct {
 	Billing
-	found    Audit
-	accounts map[metering.AccountID]*audited
-	first    time.Time // the oldest note
-	oldest   metering.Period
-	month    *month
+	found     Audit
+	accounts  map[metering.AccountID]*audited
+	firstNote time.Time // the oldest note
+	oldest    metering.Period
+	month     *month
 }
 
 // audited is the state that the notes of an account describe.
 type audited struct {
 	metering.Account
 	chain chain // as it follows from the notes
-	// begun are the times that the record of the end may be from: that of the first note, and where that adopts an invoice,
-	// those of the notes that may have been written with it, of which earlier versions took the last.
-	begun []time.Time
-	// adopting is whether all notes so far adopt invoices.
-	adopting bool
-	ended    bool // the record of the end exists
-	held     Note
-	invoice  map[string]metering.Chain // the documents by id; those that were seen are taken away
+	// possibleStarts are the times that the record of the end may be from: that of the first note, and where that adopts
+	// an invoice, those of the notes that may have been written with it, of which earlier versions took the last.
+	possibleStarts []time.Time
+	// onlyAdopts is whether all notes so far adopt invoices.
+	onlyAdopts     bool
+	hasEnd         bool // the record of the end exists
+	lastSuspension Note
+	invoice        map[string]metering.Chain // the documents by id; those that were seen are taken away
 }
 
 func (a *audit) fault(id metering.AccountID, p metering.Period, format string, args ...any) {
@@ -82,7 +82,7 @@ func (a *audit) readNotes(ctx context.Context) error {
 			return err
 		}
 		if a.found.Notes++; a.found.Notes == 1 {
-			a.first = r.At
+			a.firstNote = r.At
 		}
 		one := a.accounts[r.Account]
 		n, err := parseNote(r)
@@ -90,7 +90,7 @@ func (a *audit) readNotes(ctx context.Context) error {
 			a.fault(r.Account, metering.Period{}, "%v", err)
 			continue
 		}
-		one.take(n)
+		one.addNote(n)
 		if want := one.chain.records[0]; !sameRecord(want, r) || r.Version != 1 {
 			a.fault(r.Account, periodOf(n.Invoice), "note %s does not follow from the one before it", r.ID)
 		}
@@ -98,10 +98,10 @@ func (a *audit) readNotes(ctx context.Context) error {
 	return nil
 }
 
-func (o *audited) take(n Note) {
+func (o *audited) addNote(n Note) {
 	o.chain.records = nil
 	if n.Action == Created || n.Action == Adopted {
-		o.chain.close(periodOf(n.Invoice))
+		o.chain.addMonth(periodOf(n.Invoice))
 	}
 	if n.Invoice != "" && n.Document != (metering.Chain{}) {
 		if o.invoice == nil {
@@ -109,13 +109,13 @@ func (o *audited) take(n Note) {
 		}
 		o.invoice[n.Invoice] = n.Document
 	}
-	if n.Action == AccountHeld || n.Action == AccountUnheld {
-		o.held = n
+	if n.Action == AccountSuspended || n.Action == AccountResumed {
+		o.lastSuspension = n
 	}
-	if o.chain.Count == 0 || o.adopting {
-		o.begun, o.adopting = append(o.begun, n.At), n.Action == Adopted
+	if o.chain.Count == 0 || o.onlyAdopts {
+		o.possibleStarts, o.onlyAdopts = append(o.possibleStarts, n.At), n.Action == Adopted
 	}
-	o.chain.note(&n)
+	o.chain.addNote(&n)
 }
 
 // sameRecord compares all that a store keeps, but for the version.
@@ -139,10 +139,10 @@ func (a *audit) readHeads(ctx context.Context) error {
 		one := a.accounts[r.Account]
 		body := metering.RecordBody(one.chain.head)
 		want := metering.Record{Account: r.Account, Kind: headKind, ID: headID, At: r.At, Body: body}
-		if !sameRecord(want, r) || !slices.ContainsFunc(one.begun, r.At.Equal) {
+		if !sameRecord(want, r) || !slices.ContainsFunc(one.possibleStarts, r.At.Equal) {
 			a.fault(r.Account, metering.Period{}, "the end of its notes is not what %d notes lead to", one.chain.Count)
 		}
-		one.ended = true
+		one.hasEnd = true
 	}
 	return nil
 }
@@ -171,16 +171,16 @@ func (a *audit) readInvoices(ctx context.Context) error {
 		switch {
 		case noted && document != sha256.Sum256(r.Body):
 			a.fault(r.Account, periodOf(r.ID), "invoice %s is not what its last note says", r.ID)
-		case !noted && one.chain.Count == 0 && (a.first.IsZero() || r.At.Before(a.first)):
+		case !noted && one.chain.Count == 0 && (a.firstNote.IsZero() || r.At.Before(a.firstNote)):
 			a.found.Unproven++
 		case !noted:
 			a.fault(r.Account, periodOf(r.ID), "invoice %s has no note", r.ID)
 		}
-		if detail := v.misfiled(r); detail != "" {
+		if detail := v.recordFault(r); detail != "" {
 			a.fault(r.Account, periodOf(r.ID), "invoice %s %s", r.ID, detail)
 			continue
 		}
-		detail, err := a.follows(ctx, one.Account, v)
+		detail, err := a.compareWithSources(ctx, one.Account, v)
 		if err != nil {
 			return err
 		}
@@ -191,21 +191,21 @@ func (a *audit) readInvoices(ctx context.Context) error {
 	return nil
 }
 
-// misfiled returns how a record differs from the invoice in it.
-func (v *Invoice) misfiled(r metering.Record) string {
+// recordFault returns how a record differs from the invoice in it.
+func (v *Invoice) recordFault(r metering.Record) string {
 	switch {
 	case v.Account != r.Account || v.ID != r.ID || v.Period != periodOf(v.ID):
 		return "is filed under another name than its own"
 	case !v.CreatedAt.Equal(r.At):
 		return "was made at another time than it says"
-	case r.Due.IsZero() && v.State.in(Draft, Open, Pending):
+	case r.Due.IsZero() && v.State.isOneOf(Draft, Open, Pending):
 		return "is due at no time"
 	}
 	return ""
 }
 
-// follows returns how an invoice differs from the data it is made from.
-func (a *audit) follows(ctx context.Context, account metering.Account, v Invoice) (string, error) {
+// compareWithSources returns how an invoice differs from the data it is made from.
+func (a *audit) compareWithSources(ctx context.Context, account metering.Account, v Invoice) (string, error) {
 	if a.month == nil || a.month.period != v.Period {
 		m, err := a.Billing.month(ctx, v.Period, "")
 		if err != nil {
@@ -213,7 +213,7 @@ func (a *audit) follows(ctx context.Context, account metering.Account, v Invoice
 		}
 		a.month = m
 	}
-	_, used, err := a.month.used(ctx, account)
+	_, used, err := a.month.termsAndBalance(ctx, account)
 	if err != nil {
 		return err.Error(), nil // of the terms: a balance is missing for no account that exists
 	}
@@ -225,13 +225,13 @@ func (a *audit) follows(ctx context.Context, account metering.Account, v Invoice
 		return "", nil
 	}
 	var want Invoice
-	for _, agreed := range a.month.agreed(account) {
+	for _, agreed := range a.month.agreedPrices(account) {
 		account.AgreedPriceCents = agreed
 		t, err := a.month.terms(account)
 		if err != nil {
 			return err.Error(), nil
 		}
-		if v.LimitCredits == t.last.Credits { // as invoices said while no account kept an allowance
+		if v.LimitCredits == t.lastPlan.Credits { // as invoices said while no account kept an allowance
 			t.limit = v.LimitCredits
 		}
 		account.Tax = metering.Tax{BasisPoints: v.TaxBasisPoints, Note: v.TaxNote}
@@ -241,22 +241,22 @@ func (a *audit) follows(ctx context.Context, account metering.Account, v Invoice
 		if pruned {
 			want.UsedCredits, want.OverageCredits = v.UsedCredits, v.OverageCredits
 			want.OverageRate, want.Overage = v.OverageRate, v.Overage
-			if err := want.price(t.held, account.Tax); err != nil {
+			if err := want.price(t.plans, account.Tax); err != nil {
 				return err.Error(), nil
 			}
 		}
-		if reflect.DeepEqual(want.billed(), v.billed()) {
+		if reflect.DeepEqual(want.billedFields(), v.billedFields()) {
 			return "", nil
 		}
 	}
 	return fmt.Sprintf("the invoice says %d cents, ledger and prices say %d", v.TotalCents, want.TotalCents), nil
 }
 
-// agreed is each price that was ever agreed with an account, which may have been before its invoice was finalized or
-// after.
-func (m *month) agreed(a metering.Account) []*int64 {
+// agreedPrices is each price that was ever agreed with an account, which may have been before its invoice was finalized
+// or after.
+func (m *month) agreedPrices(a metering.Account) []*int64 {
 	list := []*int64{nil, a.AgreedPriceCents}
-	for _, r := range m.left[a.ID] {
+	for _, r := range m.formerTerms[a.ID] {
 		var t metering.Terms
 		if json.Unmarshal(r.Body, &t) == nil {
 			list = append(list, t.AgreedPriceCents)
@@ -265,8 +265,8 @@ func (m *month) agreed(a metering.Account) []*int64 {
 	return list
 }
 
-// billed returns the amounts that follow from ledger, terms and prices.
-func (v Invoice) billed() Invoice {
+// billedFields returns the amounts that follow from ledger, terms and prices.
+func (v Invoice) billedFields() Invoice {
 	return Invoice{
 		ID: v.ID, Number: v.Number, Account: v.Account, Period: v.Period, Plan: v.Plan, Currency: v.Currency,
 		PriceCents: v.PriceCents, Plans: v.Plans, UsedCredits: v.UsedCredits, LimitCredits: v.LimitCredits,
@@ -275,19 +275,19 @@ func (v Invoice) billed() Invoice {
 	}
 }
 
-// conclude reports what is missing for an account.
-func (a *audit) conclude(o *audited) {
-	if o.chain.Count > 0 && !o.ended {
+// reportMissing reports what is missing for an account.
+func (a *audit) reportMissing(o *audited) {
+	if o.chain.Count > 0 && !o.hasEnd {
 		a.fault(o.ID, metering.Period{}, "the end of its notes is missing")
 	}
 	for _, id := range slices.Sorted(maps.Keys(o.invoice)) {
 		a.fault(o.ID, periodOf(id), "invoice %s has notes, and is gone", id)
 	}
-	held := o.held.Action == AccountHeld
+	isSuspended := o.lastSuspension.Action == AccountSuspended
 	switch s := o.Suspension; {
-	case s == nil && held:
+	case s == nil && isSuspended:
 		a.fault(o.ID, metering.Period{}, "its notes say that it is suspended, and it is not")
-	case s != nil && (!held || !s.At.Equal(o.held.At) || s.Reason != o.held.Reason):
+	case s != nil && (!isSuspended || !s.At.Equal(o.lastSuspension.At) || s.Reason != o.lastSuspension.Reason):
 		a.fault(o.ID, metering.Period{}, "it is suspended, and its notes do not say so")
 	}
 }
@@ -317,8 +317,8 @@ func (b Billing) ReadHead(ctx context.Context, before time.Time) (Head, error) {
 	return h, nil
 }
 
-// Holds reports whether the notes that a head covers are unchanged.
-func (h Head) Holds(ctx context.Context, b Billing) (bool, error) {
+// Matches reports whether the notes that a head covers are unchanged.
+func (h Head) Matches(ctx context.Context, b Billing) (bool, error) {
 	now, err := b.ReadHead(ctx, h.Before)
 	return now.Count == h.Count && now.Chain == h.Chain, err
 }

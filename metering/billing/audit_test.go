@@ -47,7 +47,7 @@ func lived(t *testing.T) *bench {
 		require.NoError(t, err)
 	}
 	ref := billing.PaymentRef("pay-" + string(declined) + "-2026-10")
-	_, err = b.Settle(t.Context(), word(declined, billing.PaymentDeclined, ref))
+	_, err = b.Settle(t.Context(), report(declined, billing.PaymentDeclined, ref))
 	require.NoError(t, err)
 	_, err = b.WriteOff(t.Context(), declined, month, "gone")
 	require.NoError(t, err)
@@ -162,7 +162,7 @@ func TestHead(t *testing.T) {
 		require.NoError(t, err)
 		holds := func(want bool) {
 			t.Helper()
-			got, err := head.Holds(t.Context(), b.Billing)
+			got, err := head.Matches(t.Context(), b.Billing)
 			require.NoError(t, err)
 			require.Equal(t, want, got)
 		}
@@ -288,8 +288,8 @@ func TestAuditOfOldInvoices(t *testing.T) {
 	})
 }
 
-// Several old invoices of an account are noted at once, by a close as by what is done to one of them. An end of notes that
-// an earlier version has filed under the time of the last of them is in order.
+// Several old invoices of an account are noted at once, by a close as by what is done to one of them. An end of notes
+// that an earlier version has filed under the time of the last of them is in order.
 func TestAuditOfSeveralOldInvoices(t *testing.T) {
 	onEachStore(t, func(t *testing.T, b *bench) {
 		b.at("2026-08-30T00:00:00Z")

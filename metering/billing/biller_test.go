@@ -169,10 +169,10 @@ func TestWebhookBiller(t *testing.T) {
 }
 
 func TestParseWord(t *testing.T) {
-	w, err := billing.ParseWord([]byte(`{"schema_version":"1","invoice":"2026-10","account":"acc_a","reference":"pi_1",
+	w, err := billing.ParsePaymentReport([]byte(`{"schema_version":"1","invoice":"2026-10","account":"acc_a","reference":"pi_1",
 		"status":"declined","error":"no funds"}`))
 	require.NoError(t, err)
-	require.Equal(t, billing.Word{Account: "acc_a", Invoice: "2026-10", Payment: billing.Payment{
+	require.Equal(t, billing.PaymentReport{Account: "acc_a", Invoice: "2026-10", Payment: billing.Payment{
 		Status: billing.PaymentDeclined, Reference: "pi_1", Reason: "no funds",
 	}}, w)
 	for body, want := range map[string]string{
@@ -185,7 +185,7 @@ func TestParseWord(t *testing.T) {
 		`{"schema_version":"1","status":"paid","reference":"a\n"}`:                       "reference: ",
 		`{"schema_version":"1","status":"paid","account":7,"invoice":"2026-10"}`:         "not a JSON object",
 	} {
-		_, err := billing.ParseWord([]byte(body))
+		_, err := billing.ParsePaymentReport([]byte(body))
 		require.ErrorContains(t, err, want, body)
 	}
 }

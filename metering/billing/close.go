@@ -19,8 +19,8 @@ import (
 // two nodes (minutes, if they are not synchronized).
 const Grace = 15 * time.Minute
 
-// draftPause is the default duration of a draft, and the interval at which a draft without a price is checked again.
-const draftPause = time.Hour
+// defaultDraft is the default duration of a draft, and the interval at which a draft without a price is checked again.
+const defaultDraft = time.Hour
 
 // A Billing makes invoices and has them paid. It has no state. Only Store is required.
 type Billing struct {
@@ -40,7 +40,7 @@ func (b Billing) log() *slog.Logger { return cmp.Or(b.Log, slog.New(slog.Discard
 
 func (b Billing) draft() time.Duration {
 	if b.Draft == 0 {
-		return draftPause
+		return defaultDraft
 	}
 	return max(0, b.Draft)
 }
@@ -58,10 +58,10 @@ func (e *TooEarlyError) Error() string {
 
 // Closed is the result of a close.
 type Closed struct {
-	Period  metering.Period `json:"period"`
-	Created int             `json:"created_count"`         // invoices that it made
-	Existed int             `json:"existed_count"`         // invoices that were there
-	Without int             `json:"without_invoice_count"` // accounts without an invoice
+	Period         metering.Period `json:"period"`
+	Created        int             `json:"created_count"`         // invoices that it made
+	Existed        int             `json:"existed_count"`         // invoices that were there
+	WithoutInvoice int             `json:"without_invoice_count"` // accounts without an invoice
 }
 
 // ClosesAt is the first instant at which a month can be closed.
@@ -80,8 +80,8 @@ func (b Billing) Close(ctx context.Context, p metering.Period) (Closed, error) {
 	if err != nil {
 		return Closed{Period: p}, fmt.Errorf("closing %v: %w", p, err)
 	}
-	batches := slices.Collect(slices.Chunk(c.accounts, closedAtOnce))
-	each(closers, batches, func(list []metering.Account) { c.close(ctx, list) })
+	batches := slices.Collect(slices.Chunk(c.accounts, closeBatchSize))
+	forEach(closeWorkers, batches, func(list []metering.Account) { c.close(ctx, list) })
 	if err := ctx.Err(); err != nil {
 		return c.closed, err
 	}
@@ -92,10 +92,10 @@ func (b Billing) Close(ctx context.Context, p metering.Period) (Closed, error) {
 }
 
 const (
-	// closers is how many batches run at once: a store commits concurrent writes together.
-	closers = 8
-	// closedAtOnce is the number of accounts per batch: most have four records.
-	closedAtOnce = metering.MaxRecordsPut / 4
+	// closeWorkers is how many batches run at once: a store commits concurrent writes together.
+	closeWorkers = 8
+	// closeBatchSize is the number of accounts per batch: most have four records.
+	closeBatchSize = metering.MaxRecordsPut / 4
 	// maxFaults bounds the accounts that are named in the error of a close.
 	maxFaults = 10
 )
@@ -104,18 +104,18 @@ const (
 type outcome int
 
 const (
-	without outcome = iota
-	created
-	existed
+	noInvoice outcome = iota
+	createdInvoice
+	existingInvoice
 )
 
 // closing is a close that is under way.
 type closing struct {
 	*month
-	accounts []metering.Account
-	heads    map[metering.AccountID]metering.Record
-	first    time.Time                                // the oldest of them
-	old      map[metering.AccountID][]metering.Record // invoices older than all notes; read only without notes
+	accounts        []metering.Account
+	heads           map[metering.AccountID]metering.Record
+	firstHead       time.Time                                // the oldest of them
+	unnotedInvoices map[metering.AccountID][]metering.Record // invoices older than all notes; read only without notes
 
 	mu     sync.Mutex
 	closed Closed
@@ -137,19 +137,19 @@ func (b Billing) closing(ctx context.Context, p metering.Period) (c *closing, er
 			return nil, err
 		}
 		if len(c.heads) == 0 {
-			c.first = r.At
+			c.firstHead = r.At
 		}
 		c.heads[r.Account] = r
 	}
 	if len(c.heads) > 0 {
 		return c, nil
 	}
-	c.old = map[metering.AccountID][]metering.Record{}
+	c.unnotedInvoices = map[metering.AccountID][]metering.Record{}
 	for r, err := range b.Store.Records(ctx, metering.RecordFilter{Kind: InvoiceKind}) {
 		if err != nil {
 			return nil, err
 		}
-		c.old[r.Account] = append(c.old[r.Account], r)
+		c.unnotedInvoices[r.Account] = append(c.unnotedInvoices[r.Account], r)
 	}
 	return c, nil
 }
@@ -198,10 +198,10 @@ func (c *closing) put(ctx context.Context, batch []prepared) {
 		all = append(all, one.records...)
 	}
 	err := c.Store.PutRecords(ctx, all...)
-	gone := ctx.Err() != nil || errors.Is(err, metering.ErrUnavailable) || errors.Is(err, metering.ErrClosed)
+	isStoreDown := ctx.Err() != nil || errors.Is(err, metering.ErrUnavailable) || errors.Is(err, metering.ErrClosed)
 	for _, one := range batch {
-		if err != nil && !gone {
-			c.alone(ctx, one.account)
+		if err != nil && !isStoreDown {
+			c.closeAccount(ctx, one.account)
 		} else {
 			c.count(one, err)
 		}
@@ -216,12 +216,12 @@ func (c *closing) count(one prepared, err error) {
 		if c.failed++; len(c.faults) < maxFaults {
 			c.faults = append(c.faults, fmt.Errorf("closing %v for %s: %w", c.period, one.account.ID, err))
 		}
-	case one.outcome == created:
+	case one.outcome == createdInvoice:
 		c.closed.Created++
-	case one.outcome == existed:
+	case one.outcome == existingInvoice:
 		c.closed.Existed++
 	default:
-		c.closed.Without++
+		c.closed.WithoutInvoice++
 	}
 }
 
@@ -238,13 +238,13 @@ func (c *closing) prepare(ctx context.Context, a metering.Account) (one prepared
 		if end, err = parseChain(head); err != nil {
 			return one, err
 		}
-	case c.old != nil:
-		for _, r := range c.old[a.ID] {
+	case c.unnotedInvoices != nil:
+		for _, r := range c.unnotedInvoices[a.ID] {
 			if err := end.adopt(r, c.now()); err != nil {
 				return one, err
 			}
 		}
-	case a.CreatedAt.Before(c.first): // there may be invoices from before
+	case a.CreatedAt.Before(c.firstHead): // there may be invoices from before
 		if end, err = c.chain(ctx, a.ID); err != nil {
 			return one, err
 		}
@@ -255,7 +255,7 @@ func (c *closing) prepare(ctx context.Context, a metering.Account) (one prepared
 // prepareWith is prepare for an account with the given end of its notes.
 func (c *closing) prepareWith(ctx context.Context, a metering.Account, end *chain) (one prepared, err error) {
 	one.account = a
-	closed, certain := end.known(c.period)
+	closed, certain := end.hasInvoice(c.period)
 	if !certain {
 		_, err := c.Store.Record(ctx, a.ID, InvoiceKind, c.period.String())
 		if closed = err == nil; err != nil && !errors.Is(err, metering.ErrNotFound) {
@@ -263,16 +263,16 @@ func (c *closing) prepareWith(ctx context.Context, a metering.Account, end *chai
 		}
 	}
 	if closed {
-		one.outcome, one.records = existed, end.all()
+		one.outcome, one.records = existingInvoice, end.pendingRecords()
 		return one, nil
 	}
-	t, used, err := c.used(ctx, a)
+	t, used, err := c.termsAndBalance(ctx, a)
 	switch {
 	case err != nil:
 		return one, err
 	case used.Held > 0:
 		return one, fmt.Errorf("%d credits are still held for requests under way", used.Held)
-	case !t.bills && used.Charges == 0:
+	case !t.isBilled && used.Charges == 0:
 		return one, nil
 	}
 	v, err := c.invoice(ctx, a, t, used, c.period.String())
@@ -280,18 +280,18 @@ func (c *closing) prepareWith(ctx context.Context, a metering.Account, end *chai
 		return one, err
 	}
 	due := c.firstDue(&v, v.CreatedAt)
-	if err := end.invoice(v, 0, due, &Note{Action: Created, At: v.CreatedAt, By: c.by()}); err != nil {
+	if err := end.addInvoice(v, 0, due, &Note{Action: Created, At: v.CreatedAt, By: c.by()}); err != nil {
 		return one, err
 	}
-	one.outcome, one.records = created, end.all()
+	one.outcome, one.records = createdInvoice, end.pendingRecords()
 	return one, nil
 }
 
-// alone makes the invoice of one account while another closer may be running.
-func (c *closing) alone(ctx context.Context, a metering.Account) {
+// closeAccount makes the invoice of one account while another closer may be running.
+func (c *closing) closeAccount(ctx context.Context, a metering.Account) {
 	one := prepared{account: a}
 	err := metering.ErrVersion
-	for n := 0; errors.Is(err, metering.ErrVersion) && n < tries; n++ {
+	for n := 0; errors.Is(err, metering.ErrVersion) && n < maxTries; n++ {
 		var end *chain
 		if end, err = c.chain(ctx, a.ID); err != nil {
 			break
@@ -301,7 +301,7 @@ func (c *closing) alone(ctx context.Context, a metering.Account) {
 		}
 	}
 	if errors.Is(err, metering.ErrVersion) {
-		err = errMeddled
+		err = errTampered
 	}
 	c.count(one, err)
 }
@@ -324,7 +324,7 @@ func (b Billing) Invoice(ctx context.Context, account metering.AccountID, id str
 
 // record is that of an invoice, by its id or its number.
 func (b Billing) record(ctx context.Context, account metering.AccountID, id string) (metering.Record, error) {
-	if named := idOf(id); id == number(account, named) {
+	if named := invoiceID(id); id == invoiceNumber(account, named) {
 		id = named
 	}
 	return b.Store.Record(ctx, account, InvoiceKind, id)

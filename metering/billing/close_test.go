@@ -31,8 +31,8 @@ func TestClose(t *testing.T) {
 		late := b.account("pack")
 		b.spend(pack, 999)
 		b.at("2026-11-01T00:15:00Z")
-		require.Equal(t, billing.Closed{Period: october, Created: 5, Without: 2}, b.close())
-		require.Equal(t, billing.Closed{Period: october, Existed: 5, Without: 2}, b.close(), "again")
+		require.Equal(t, billing.Closed{Period: october, Created: 5, WithoutInvoice: 2}, b.close())
+		require.Equal(t, billing.Closed{Period: october, Existed: 5, WithoutInvoice: 2}, b.close(), "again")
 		for name, c := range map[string]struct {
 			account metering.AccountID
 			want    string

@@ -78,7 +78,7 @@ func WriteUsages(w io.Writer, p metering.Period, list []Usage) error {
 	for _, u := range list {
 		c.row(p.String(), string(u.Account), string(u.Key), u.Endpoint, decimal(u.Credits), decimal(u.Charges))
 	}
-	return c.end()
+	return c.flush()
 }
 
 // WriteInvoices writes invoices as CSV (RFC 4180).
@@ -104,7 +104,7 @@ func WriteInvoices(w io.Writer, list iter.Seq2[Invoice, error]) error {
 			decimal(v.CreditedCents), decimal(v.AmountCents), string(v.State), strconv.Itoa(attempts), problem,
 			string(v.Payment), instant(&v.CreatedAt), instant(v.PaidAt), instant(v.NextAttempt))
 	}
-	return c.end()
+	return c.flush()
 }
 
 // WriteNotes writes notes as CSV (RFC 4180); credit notes have what they credit, net, tax and gross, in cents.
@@ -122,7 +122,7 @@ func WriteNotes(w io.Writer, list iter.Seq2[Note, error]) error {
 		c.row(string(n.Account), n.ID, instant(&n.At), n.Invoice, string(n.Action), string(n.State), n.Number, n.Currency,
 			net, tax, gross, string(n.Payment), n.By, n.Reason)
 	}
-	return c.end()
+	return c.flush()
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
@@ -147,19 +147,19 @@ func newCSV(w io.Writer, header ...string) csvFile {
 // row writes cells. The writer remembers an error until end.
 func (c csvFile) row(cells ...string) {
 	for i, cell := range cells {
-		cells[i] = harmless(cell)
+		cells[i] = escapeFormula(cell)
 	}
 	_ = c.Write(cells)
 }
 
-func (c csvFile) end() error {
+func (c csvFile) flush() error {
 	c.Flush()
 	return c.Error()
 }
 
-// harmless keeps a spreadsheet from interpreting a text as a formula: an apostrophe marks it as text. The names of
+// escapeFormula keeps a spreadsheet from interpreting a text as a formula: an apostrophe marks it as text. The names of
 // accounts are the customers' own.
-func harmless(cell string) string {
+func escapeFormula(cell string) string {
 	if strings.ContainsAny(cell[:min(1, len(cell))], "=+-@\t\r\n") {
 		return "'" + cell
 	}
@@ -185,7 +185,7 @@ func (f FileBiller) Charge(ctx context.Context, v Invoice) (Payment, error) {
 	name := filepath.Join(v.Period.String(), string(v.Account)+strings.TrimPrefix(v.ID, v.Period.String())+".jsonl")
 	path := filepath.Join(f.Dir, name)
 	if _, err := os.Stat(path); err == nil {
-		return written(name), syncDir(filepath.Dir(path)) // a crash may have come before it
+		return paidFile(name), syncDir(filepath.Dir(path)) // a crash may have come before it
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return Payment{}, err
@@ -202,10 +202,10 @@ func (f FileBiller) Charge(ctx context.Context, v Invoice) (Payment, error) {
 	if err := errors.Join(syncDir(filepath.Dir(path)), syncDir(f.Dir)); err != nil {
 		return Payment{}, err
 	}
-	return written(name), nil
+	return paidFile(name), nil
 }
 
-func written(name string) Payment {
+func paidFile(name string) Payment {
 	return Payment{Status: PaymentPaid, Reference: PaymentRef(filepath.ToSlash(name))}
 }
 

@@ -91,42 +91,44 @@ type Attempt struct {
 // the amount changes.
 func (v Invoice) IdempotencyKey() string {
 	if n := v.Declines + v.Credits; n > 0 {
-		return fmt.Sprintf("%s-%d", v.key(), n+1)
+		return fmt.Sprintf("%s-%d", v.subject(), n+1)
 	}
-	return v.key()
+	return v.subject()
 }
 
-// key is of no other invoice.
-func (v Invoice) key() string { return string(v.Account) + "-" + v.ID }
+// subject is of no other invoice.
+func (v Invoice) subject() string { return string(v.Account) + "-" + v.ID }
 
-// last is the newest attempt, or nil.
-func (v *Invoice) last() *Attempt {
+// lastAttempt is the newest attempt, or nil.
+func (v *Invoice) lastAttempt() *Attempt {
 	if len(v.Attempts) == 0 {
 		return nil
 	}
 	return &v.Attempts[len(v.Attempts)-1]
 }
 
-// taken reports whether a node has begun to charge an invoice, and has noted no outcome.
-func (v *Invoice) taken(r metering.Record) bool {
+// isClaimed reports whether a node has begun to charge an invoice, and has noted no outcome.
+func (v *Invoice) isClaimed(r metering.Record) bool {
 	return v.State == Open && (v.NextAttempt == nil || !r.Due.Equal(*v.NextAttempt))
 }
 
-// busy reports whether the node that has taken an invoice may be charging it at this moment.
-func (v *Invoice) busy(r metering.Record, now time.Time) bool { return v.taken(r) && r.Due.After(now) }
+// isCharging reports whether the node that has taken an invoice may be charging it at this moment.
+func (v *Invoice) isCharging(r metering.Record, now time.Time) bool {
+	return v.isClaimed(r) && r.Due.After(now)
+}
 
-// unknown reports whether the outcome of the newest attempt is unknown, noted or not.
-func (v *Invoice) unknown(r metering.Record) bool {
-	return v.taken(r) || v.last() != nil && v.last().Status == "" && v.State != Paid
+// hasUnknownOutcome reports whether the outcome of the newest attempt is unknown, noted or not.
+func (v *Invoice) hasUnknownOutcome(r metering.Record) bool {
+	return v.isClaimed(r) || v.lastAttempt() != nil && v.lastAttempt().Status == "" && v.State != Paid
 }
 
 // price computes the amounts for the plans that were held, the overage, and the tax of the account.
-func (v *Invoice) price(plans []held, tax metering.Tax) (err error) {
+func (v *Invoice) price(plans []heldPlan, tax metering.Tax) (err error) {
 	v.Plans = planLines(v.Period, plans)
-	if v.PriceCents, err = base(v.Period, v.Plans); err != nil {
+	if v.PriceCents, err = planPrice(v.Period, v.Plans); err != nil {
 		return err
 	}
-	if v.OverageExact, v.OverageCents, err = overage(v.Overage); err != nil {
+	if v.OverageExact, v.OverageCents, err = overageCost(v.Overage); err != nil {
 		return err
 	}
 	net := big.NewInt(v.OverageCents)
@@ -135,29 +137,29 @@ func (v *Invoice) price(plans []held, tax metering.Tax) (err error) {
 	}
 	v.TaxBasisPoints, v.TaxNote = tax.BasisPoints, tax.Note
 	var ok bool
-	if v.TaxCents, ok = halfUp(new(big.Int).Mul(net, big.NewInt(int64(tax.BasisPoints))), wholeTax); !ok {
-		return errTooMuch
+	if v.TaxCents, ok = divideHalfUp(new(big.Int).Mul(net, big.NewInt(int64(tax.BasisPoints))), maxTaxBasisPoints); !ok {
+		return errOverflow
 	}
 	total := net.Add(net, big.NewInt(v.TaxCents))
 	v.TotalCents, v.AmountCents = total.Int64(), total.Int64()
 	if !total.IsInt64() {
-		return errTooMuch
+		return errOverflow
 	}
 	return nil
 }
 
-// wholeTax is a tax of 100 percent, in basis points.
-const wholeTax = 10_000
+// maxTaxBasisPoints is a tax of 100 percent, in basis points.
+const maxTaxBasisPoints = 10_000
 
-// number is derived from the key of an invoice, because consecutive numbers would make every invoice wait for every
-// other. An operator who needs consecutive numbers assigns them where the invoices arrive.
-func number(account metering.AccountID, id string) string {
+// invoiceNumber is derived from the key of an invoice, because consecutive numbers would make every invoice wait for
+// every other. An operator who needs consecutive numbers assigns them where the invoices arrive.
+func invoiceNumber(account metering.AccountID, id string) string {
 	hash := sha256.Sum256([]byte(account))
 	return numberPrefix + id + "-" + base32.StdEncoding.EncodeToString(hash[:10])
 }
 
-// idOf is the id that a number contains; an id is its own.
-func idOf(name string) string {
+// invoiceID is the id that a number contains; an id is its own.
+func invoiceID(name string) string {
 	rest, ok := strings.CutPrefix(name, numberPrefix)
 	if i := strings.LastIndexByte(rest, '-'); ok && i >= 0 {
 		return rest[:i]
@@ -166,7 +168,7 @@ func idOf(name string) string {
 }
 
 // IsNumber reports whether a name of an invoice is its number, such as INV-2026-10-ABCDEFGHIJKLMNOP, and not its id.
-func IsNumber(name string) bool { return idOf(name) != name }
+func IsNumber(name string) bool { return invoiceID(name) != name }
 
 // numberPrefix begins the number of each invoice.
 const numberPrefix = "INV-"
@@ -177,7 +179,7 @@ func (v *Invoice) creditedTax(credited int64) int64 {
 	if v.TotalCents == 0 {
 		return 0
 	}
-	tax, _ := halfUp(new(big.Int).Mul(big.NewInt(v.TaxCents), big.NewInt(credited)), v.TotalCents)
+	tax, _ := divideHalfUp(new(big.Int).Mul(big.NewInt(v.TaxCents), big.NewInt(credited)), v.TotalCents)
 	return tax
 }
 
@@ -234,7 +236,7 @@ func (v Invoice) eventsOf(n Note) (list []metering.Record, err error) {
 		r, fault := v.event(t, part, reason, n.At)
 		list, err = append(list, r), errors.Join(err, fault)
 	}
-	switch last := v.last(); {
+	switch last := v.lastAttempt(); {
 	case n.Action == Finalized, n.Action == Created && v.State != Draft:
 		add(metering.EventPeriodClosed, "", "")
 		if v.OverageCredits > 0 {
@@ -257,11 +259,11 @@ func (v Invoice) event(t metering.EventType, part, reason string, at time.Time) 
 		Cost: v.OverageCents, Price: v.PriceCents, Tax: v.TaxCents, Total: v.TotalCents, Amount: v.AmountCents,
 		Currency: v.Currency, State: v.State, NextAttempt: v.NextAttempt, Error: reason,
 	}
-	if last := v.last(); last != nil {
+	if last := v.lastAttempt(); last != nil {
 		data.Attempt = last.Number
 	}
 	return metering.Event{
-		ID: metering.EventID(t, v.key()+part), Type: t, Account: v.Account, At: at, Data: data,
+		ID: metering.EventID(t, v.subject()+part), Type: t, Account: v.Account, At: at, Data: data,
 	}.Record()
 }
 
@@ -280,8 +282,8 @@ type OverageLine struct {
 	Exact   string `json:"cents_exact"` // a decimal number of cents, without rounding
 }
 
-// held is a plan that an account has had since an instant.
-type held struct {
+// heldPlan is a plan that an account has had since an instant.
+type heldPlan struct {
 	plan  metering.PlanID
 	since time.Time
 	price *int64 // nil: not agreed yet
@@ -289,36 +291,36 @@ type held struct {
 
 // planLines charges each day of a month for the most expensive plan held from the month's beginning to the end of that
 // day. Days that end before the first plan cost nothing. A plan whose price is unknown counts as the most expensive.
-func planLines(p metering.Period, plans []held) []PlanLine {
+func planLines(p metering.Period, plans []heldPlan) []PlanLine {
 	var lines []PlanLine
-	var dearest *held
+	var mostExpensive *heldPlan
 	for day := p.Start(); day.Before(p.End()); day = day.AddDate(0, 0, 1) {
 		end := day.AddDate(0, 0, 1)
 		for len(plans) > 0 && plans[0].since.Before(end) {
-			if dearest == nil || !dearer(dearest.price, plans[0].price) {
-				dearest = &plans[0]
+			if mostExpensive == nil || !isMoreExpensive(mostExpensive.price, plans[0].price) {
+				mostExpensive = &plans[0]
 			}
 			plans = plans[1:]
 		}
 		last := len(lines) - 1
 		switch {
-		case dearest == nil:
-		case last >= 0 && lines[last].Plan == dearest.plan && metering.Same(lines[last].PriceCents, dearest.price):
+		case mostExpensive == nil:
+		case last >= 0 && lines[last].Plan == mostExpensive.plan && metering.Same(lines[last].PriceCents, mostExpensive.price):
 			lines[last].Days++
 		default:
-			lines = append(lines, PlanLine{dearest.plan, day.Format(time.DateOnly), 1, dearest.price})
+			lines = append(lines, PlanLine{mostExpensive.plan, day.Format(time.DateOnly), 1, mostExpensive.price})
 		}
 	}
 	return lines
 }
 
-func dearer(a, b *int64) bool { return b != nil && (a == nil || *a > *b) }
+func isMoreExpensive(a, b *int64) bool { return b != nil && (a == nil || *a > *b) }
 
-// errTooMuch is of sums that no invoice can hold.
-var errTooMuch = errors.New("the sum is more than can be billed")
+// errOverflow is of sums that no invoice can hold.
+var errOverflow = errors.New("the sum is more than can be billed")
 
-// base is the total price of the days, rounded half up; nil if a price is unknown.
-func base(p metering.Period, lines []PlanLine) (*int64, error) {
+// planPrice is the total price of the days, rounded half up; nil if a price is unknown.
+func planPrice(p metering.Period, lines []PlanLine) (*int64, error) {
 	sum := new(big.Int)
 	for _, l := range lines {
 		if l.PriceCents == nil {
@@ -327,35 +329,35 @@ func base(p metering.Period, lines []PlanLine) (*int64, error) {
 		sum.Add(sum, new(big.Int).Mul(big.NewInt(*l.PriceCents), big.NewInt(int64(l.Days))))
 	}
 	days := int64(p.End().Sub(p.Start()) / (24 * time.Hour))
-	cents, ok := halfUp(sum, days)
+	cents, ok := divideHalfUp(sum, days)
 	if !ok {
-		return nil, errTooMuch
+		return nil, errOverflow
 	}
 	return &cents, nil
 }
 
-// halfUp divides a non-negative number, rounding half up.
-func halfUp(n *big.Int, by int64) (int64, bool) {
+// divideHalfUp divides a non-negative number, rounding half up.
+func divideHalfUp(n *big.Int, by int64) (int64, bool) {
 	twice := new(big.Int).Add(new(big.Int).Lsh(n, 1), big.NewInt(by))
 	twice.Quo(twice, big.NewInt(2*by))
 	return twice.Int64(), twice.IsInt64()
 }
 
-// overage sums lines: exact, and rounded half up.
-func overage(lines []OverageLine) (exact string, cents int64, err error) {
+// overageCost sums lines: exact, and rounded half up.
+func overageCost(lines []OverageLine) (exact string, cents int64, err error) {
 	sum := new(big.Int)
 	for _, l := range lines {
-		sum.Add(sum, micros(l.Credits, l.Rate))
+		sum.Add(sum, costMicros(l.Credits, l.Rate))
 	}
-	cents, ok := halfUp(sum, metering.MicrosPerCent)
+	cents, ok := divideHalfUp(sum, metering.MicrosPerCent)
 	if !ok {
-		return "", 0, errTooMuch
+		return "", 0, errOverflow
 	}
 	return decimalCents(sum), cents, nil
 }
 
-// micros is the price of credits in millionths of a cent.
-func micros(credits, rate int64) *big.Int {
+// costMicros is the price of credits in millionths of a cent.
+func costMicros(credits, rate int64) *big.Int {
 	return new(big.Int).Mul(big.NewInt(credits), big.NewInt(rate))
 }
 

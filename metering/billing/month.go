@@ -14,10 +14,10 @@ import (
 // month is the data from which the invoices of a month are made.
 type month struct {
 	Billing
-	period   metering.Period
-	plans    metering.Plans
-	left     metering.TermsHistory
-	balances map[metering.AccountID]metering.Balance // nil: read one by one
+	period      metering.Period
+	plans       metering.Plans
+	formerTerms metering.TermsHistory
+	balances    map[metering.AccountID]metering.Balance // nil: read one by one
 }
 
 // month reads a month, of one account or, for an empty id, of all.
@@ -26,7 +26,7 @@ func (b Billing) month(ctx context.Context, p metering.Period, account metering.
 	if m.plans = metering.DefaultPlans(); b.Plans != nil {
 		m.plans = b.Plans.In(p)
 	}
-	if m.left, err = metering.ReadTerms(ctx, b.Store, account); err != nil {
+	if m.formerTerms, err = metering.ReadTerms(ctx, b.Store, account); err != nil {
 		return nil, err
 	}
 	scan, ok := b.Store.(metering.Monthly)
@@ -53,8 +53,8 @@ func (b Billing) monthOf(ctx context.Context, id metering.AccountID, p metering.
 	return a, m, err
 }
 
-// used returns the terms and the use of an account in the month.
-func (m *month) used(ctx context.Context, a metering.Account) (t terms, b metering.Balance, err error) {
+// termsAndBalance returns the terms and the use of an account in the month.
+func (m *month) termsAndBalance(ctx context.Context, a metering.Account) (t terms, b metering.Balance, err error) {
 	if t, err = m.terms(a); err != nil {
 		return t, b, err
 	}
@@ -68,15 +68,15 @@ func (m *month) used(ctx context.Context, a metering.Account) (t terms, b meteri
 // terms are what an account held in the month: its plans with their prices, the plan at the end, and whether one of
 // them is invoiced even if unused.
 type terms struct {
-	held     []held
-	last     metering.Plan
+	plans    []heldPlan
+	lastPlan metering.Plan
 	limit    int64 // the allowance at the end
 	currency string
-	bills    bool
+	isBilled bool
 }
 
 func (m *month) terms(a metering.Account) (t terms, err error) {
-	list, err := m.left.In(a, m.period)
+	list, err := m.formerTerms.In(a, m.period)
 	if err != nil {
 		return t, err
 	}
@@ -92,9 +92,9 @@ func (m *month) terms(a metering.Account) (t terms, err error) {
 			}
 			t.currency = plan.Currency
 		}
-		t.held = append(t.held, held{plan.ID, one.Began, price})
-		t.last, t.limit = plan, plan.AllowanceSince(one.PlanSince)
-		t.bills = t.bills || plan.ForSale || price != nil && *price > 0
+		t.plans = append(t.plans, heldPlan{plan.ID, one.Began, price})
+		t.lastPlan, t.limit = plan, plan.AllowanceSince(one.PlanSince)
+		t.isBilled = t.isBilled || plan.ForSale || price != nil && *price > 0
 	}
 	return t, nil
 }
@@ -119,8 +119,8 @@ func (m *month) invoice(
 ) (v Invoice, err error) {
 	now := m.now()
 	v = Invoice{
-		ID: id, Number: number(a.ID, id), Account: a.ID, Name: a.Name, Period: m.period, Plan: t.last.ID,
-		Currency:    cmp.Or(t.currency, t.last.Currency),
+		ID: id, Number: invoiceNumber(a.ID, id), Account: a.ID, Name: a.Name, Period: m.period, Plan: t.lastPlan.ID,
+		Currency:    cmp.Or(t.currency, t.lastPlan.Currency),
 		UsedCredits: used.Used, LimitCredits: t.limit, OverageCredits: used.Overage,
 		Overage: []OverageLine{}, State: Draft, Attempts: []Attempt{}, CreatedAt: now,
 	}
@@ -132,11 +132,11 @@ func (m *month) invoice(
 	if len(v.Overage) == 1 {
 		v.OverageRate = v.Overage[0].Rate
 	}
-	if err := v.price(t.held, a.Tax); err != nil {
+	if err := v.price(t.plans, a.Tax); err != nil {
 		return v, err
 	}
 	if v.PriceCents != nil && (v.AmountCents == 0 || m.Draft < 0) {
-		v.finalized(now)
+		v.makeFinal(now)
 	}
 	return v, nil
 }
@@ -153,13 +153,13 @@ func (m *month) overage(ctx context.Context, account metering.AccountID) ([]Over
 	}
 	lines := []OverageLine{}
 	for _, rate := range slices.Sorted(maps.Keys(sums)) {
-		lines = append(lines, OverageLine{rate, sums[rate], decimalCents(micros(sums[rate], rate))})
+		lines = append(lines, OverageLine{rate, sums[rate], decimalCents(costMicros(sums[rate], rate))})
 	}
 	return lines, nil
 }
 
-// finalized makes a draft with a price final.
-func (v *Invoice) finalized(at time.Time) {
+// makeFinal makes a draft with a price final.
+func (v *Invoice) makeFinal(at time.Time) {
 	v.State, v.FinalizedAt = Open, &at
 	if v.AmountCents == 0 {
 		v.State, v.PaidAt = Paid, &at
@@ -190,11 +190,11 @@ func (b Billing) finalize(ctx context.Context, v *Invoice, now time.Time) error 
 		return err
 	}
 	v.Name = a.Name
-	if err := v.price(t.held, a.Tax); err != nil {
+	if err := v.price(t.plans, a.Tax); err != nil {
 		return err
 	}
 	if v.PriceCents != nil {
-		v.finalized(now)
+		v.makeFinal(now)
 	}
 	return nil
 }
@@ -206,9 +206,9 @@ func (b Billing) finalizeDue(ctx context.Context, r metering.Record, v *Invoice)
 		return "", err
 	}
 	if v.State == Draft {
-		return "", b.later(ctx, r, now.Add(draftPause))
+		return "", b.setDue(ctx, r, now.Add(defaultDraft))
 	}
-	n := Note{Action: Finalized, At: now, By: server}
+	n := Note{Action: Finalized, At: now, By: serverActor}
 	due := b.firstDue(v, r.Due)
 	return Finalized, b.put(ctx, r, *v, due, &n)
 }
@@ -216,18 +216,18 @@ func (b Billing) finalizeDue(ctx context.Context, r metering.Record, v *Invoice)
 // Preview returns the invoice of an account for a month that is not over, assuming no further use or change. It is not
 // stored.
 func (b Billing) Preview(ctx context.Context, account metering.AccountID, p metering.Period) (Invoice, error) {
-	v, err := b.only(ctx, account, p, p.String())
+	v, err := b.makeInvoice(ctx, account, p, p.String())
 	v.State, v.FinalizedAt, v.PaidAt = Draft, nil, nil
 	return v, err
 }
 
-// only makes the invoice of one account for a month.
-func (b Billing) only(ctx context.Context, account metering.AccountID, p metering.Period, id string) (Invoice, error) {
+// makeInvoice makes the invoice of one account for a month.
+func (b Billing) makeInvoice(ctx context.Context, account metering.AccountID, p metering.Period, id string) (Invoice, error) {
 	a, m, err := b.monthOf(ctx, account, p)
 	if err != nil {
 		return Invoice{}, err
 	}
-	t, used, err := m.used(ctx, a)
+	t, used, err := m.termsAndBalance(ctx, a)
 	if err != nil {
 		return Invoice{}, err
 	}
@@ -250,11 +250,11 @@ func (b Billing) Retain(ctx context.Context, want metering.Period) (metering.Per
 			return first, err
 		}
 		for _, a := range c.accounts {
-			owed, err := c.owes(ctx, a)
+			owes, err := c.owesInvoice(ctx, a)
 			if err != nil {
 				return first, fmt.Errorf("whether %v is billed to %s: %w", first, a.ID, err)
 			}
-			if owed {
+			if owes {
 				return first, nil
 			}
 		}
@@ -262,19 +262,19 @@ func (b Billing) Retain(ctx context.Context, want metering.Period) (metering.Per
 	return want, nil
 }
 
-// owes reports whether an account was charged in the month without having got its invoice.
-func (c *closing) owes(ctx context.Context, a metering.Account) (bool, error) {
-	t, used, err := c.used(ctx, a)
+// owesInvoice reports whether an account was charged in the month without having got its invoice.
+func (c *closing) owesInvoice(ctx context.Context, a metering.Account) (bool, error) {
+	t, used, err := c.termsAndBalance(ctx, a)
 	if err != nil || used.Charges == 0 {
 		return false, err
 	}
-	owed := false // a plan that is free, whatever the use, needs no invoice
-	for _, h := range t.held {
-		owed = owed || h.price == nil || *h.price > 0 || !c.plans[h.plan].HasHardCap()
+	isBillable := false // a plan that is free, whatever the use, needs no invoice
+	for _, h := range t.plans {
+		isBillable = isBillable || h.price == nil || *h.price > 0 || !c.plans[h.plan].HasHardCap()
 	}
-	if !owed {
+	if !isBillable {
 		return false, nil
 	}
 	one, err := c.prepare(ctx, a)
-	return one.outcome == created, err
+	return one.outcome == createdInvoice, err
 }

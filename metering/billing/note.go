@@ -27,18 +27,18 @@ type Action string
 
 // The actions.
 const (
-	Created       Action = "created"
-	Adopted       Action = "adopted" // the invoice is older than notes are
-	Finalized     Action = "finalized"
-	Charged       Action = "charged" // an attempt; the state is its outcome
-	Settled       Action = "settled" // a report about a payment after its attempt
-	Retried       Action = "retried"
-	Credited      Action = "credited"
-	Voided        Action = "voided"
-	PaidByHand    Action = "paid_by_hand"
-	WrittenOff    Action = "written_off" // as uncollectible
-	AccountHeld   Action = "account_suspended"
-	AccountUnheld Action = "account_resumed"
+	Created          Action = "created"
+	Adopted          Action = "adopted" // the invoice is older than notes are
+	Finalized        Action = "finalized"
+	Charged          Action = "charged" // an attempt; the state is its outcome
+	Settled          Action = "settled" // a report about a payment after its attempt
+	Retried          Action = "retried"
+	Credited         Action = "credited"
+	Voided           Action = "voided"
+	MarkedPaid       Action = "paid_by_hand"
+	WrittenOff       Action = "written_off" // as uncollectible
+	AccountSuspended Action = "account_suspended"
+	AccountResumed   Action = "account_resumed"
 )
 
 // A Note records a change to an invoice, or to an account that does not pay. Notes are never changed. Each contains
@@ -86,30 +86,30 @@ type head struct {
 	Earlier uint64 `json:"earlier,omitempty"`
 }
 
-// known reports whether a month has an invoice, and whether that is certain without reading its record.
-func (h head) known(p metering.Period) (closed, certain bool) {
-	back := h.Closed.Number() - p.Number()
+// hasInvoice reports whether a month has an invoice, and whether that is certain without reading its record.
+func (h head) hasInvoice(p metering.Period) (closed, certain bool) {
+	monthsBack := h.Closed.Number() - p.Number()
 	switch {
-	case back < 0 || h.Count == 0:
+	case monthsBack < 0 || h.Count == 0:
 		return false, true
-	case back == 0:
+	case monthsBack == 0:
 		return true, true
-	case back <= 64:
-		return h.Earlier>>(back-1)&1 == 1, true
+	case monthsBack <= 64:
+		return h.Earlier>>(monthsBack-1)&1 == 1, true
 	}
 	return false, false
 }
 
-// close remembers that a month has an invoice.
-func (h *head) close(p metering.Period) {
-	switch back := h.Closed.Number() - p.Number(); {
+// addMonth remembers that a month has an invoice.
+func (h *head) addMonth(p metering.Period) {
+	switch monthsBack := h.Closed.Number() - p.Number(); {
 	case h.Closed == (metering.Period{}):
 		h.Closed = p
-	case back < 0:
-		h.Earlier = h.Earlier<<-back | 1<<(-back-1)
+	case monthsBack < 0:
+		h.Earlier = h.Earlier<<-monthsBack | 1<<(-monthsBack-1)
 		h.Closed = p
-	case back > 0:
-		h.Earlier |= 1 << (back - 1)
+	case monthsBack > 0:
+		h.Earlier |= 1 << (monthsBack - 1)
 	}
 }
 
@@ -157,13 +157,13 @@ func (c *chain) adopt(r metering.Record, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	c.close(v.Period)
-	c.note(&Note{Action: Adopted, Invoice: v.ID, State: v.State, At: at, By: server, Document: sha256.Sum256(r.Body)})
+	c.addMonth(v.Period)
+	c.addNote(&Note{Action: Adopted, Invoice: v.ID, State: v.State, At: at, By: serverActor, Document: sha256.Sum256(r.Body)})
 	return nil
 }
 
-// note completes a note and adds it.
-func (c *chain) note(n *Note) {
+// addNote completes a note and adds it.
+func (c *chain) addNote(n *Note) {
 	if n.At.Before(c.At) {
 		n.At = c.At // of a clock that was ahead: notes are listed in their order
 	}
@@ -174,24 +174,24 @@ func (c *chain) note(n *Note) {
 	c.records = append(c.records, metering.Record{Account: c.account, Kind: NoteKind, ID: n.ID, At: n.At, Body: body})
 }
 
-// invoice adds an invoice as it is now to be stored, with its note and events.
-func (c *chain) invoice(v Invoice, version int64, due time.Time, n *Note) error {
+// addInvoice adds an invoice as it is now to be stored, with its note and events.
+func (c *chain) addInvoice(v Invoice, version int64, due time.Time, n *Note) error {
 	r := v.record(version, due)
 	events, err := v.eventsOf(*n)
 	if err != nil {
 		return err
 	}
 	if n.Action == Created {
-		c.close(v.Period)
+		c.addMonth(v.Period)
 	}
 	n.Invoice, n.State, n.Document = v.ID, v.State, sha256.Sum256(r.Body)
 	c.records = append(append(c.records, r), events...)
-	c.note(n)
+	c.addNote(n)
 	return nil
 }
 
-// all returns the records to write in one transaction, if any. A new end has the time of the first note.
-func (c *chain) all() []metering.Record {
+// pendingRecords returns the records to write in one transaction, if any. A new end has the time of the first note.
+func (c *chain) pendingRecords() []metering.Record {
 	if len(c.records) == 0 {
 		return nil
 	}
@@ -204,27 +204,27 @@ func (c *chain) all() []metering.Record {
 	})
 }
 
-// server is the author of automatic actions.
-const server = "server"
+// serverActor is the author of automatic actions.
+const serverActor = "server"
 
 // by returns the author of the notes.
-func (b Billing) by() string { return cmp.Or(b.By, server) }
+func (b Billing) by() string { return cmp.Or(b.By, serverActor) }
 
-// tries is how often a change is retried after a version conflict.
-const tries = 16
+// maxTries is how often a change is retried after a version conflict.
+const maxTries = 16
 
 // put writes an invoice that was read as r, with its note and events; a new one if r has no version. It is ErrVersion
 // where the invoice was changed since.
 func (b Billing) put(ctx context.Context, r metering.Record, v Invoice, due time.Time, n *Note) error {
-	for range tries {
+	for range maxTries {
 		c, err := b.chain(ctx, v.Account)
 		if err != nil {
 			return err
 		}
-		if err := c.invoice(v, r.Version, due, n); err != nil {
+		if err := c.addInvoice(v, r.Version, due, n); err != nil {
 			return err
 		}
-		if err = b.Store.PutRecords(ctx, c.all()...); !errors.Is(err, metering.ErrVersion) {
+		if err = b.Store.PutRecords(ctx, c.pendingRecords()...); !errors.Is(err, metering.ErrVersion) {
 			return err
 		}
 		now, err := b.Store.Record(ctx, r.Account, r.Kind, r.ID)
@@ -235,11 +235,11 @@ func (b Billing) put(ctx context.Context, r metering.Record, v Invoice, due time
 			return fmt.Errorf("invoice %s of %s: %w", v.ID, v.Account, metering.ErrVersion)
 		} // else there was a note of something else
 	}
-	return errMeddled
+	return errTampered
 }
 
-// errMeddled cannot occur if only this program wrote its records.
-var errMeddled = errors.New("its notes or its events were changed by another hand; diagd audit tells more")
+// errTampered cannot occur as long as only this program writes its records.
+var errTampered = errors.New("its notes or its events were changed by another hand; diagd audit tells more")
 
 // change edits an invoice, and retries after a version conflict. It is written in one transaction with the note that
 // edit completes, and not at all if that has no action. The note is returned as it was written.
@@ -247,7 +247,7 @@ func (b Billing) change(
 	ctx context.Context, account metering.AccountID, id string,
 	edit func(v *Invoice, r metering.Record, n *Note) (due time.Time, err error),
 ) (v Invoice, n Note, err error) {
-	for range tries {
+	for range maxTries {
 		r, err := b.record(ctx, account, id)
 		if err != nil {
 			return Invoice{}, n, err

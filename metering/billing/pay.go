@@ -21,17 +21,17 @@ const (
 	// chargeLease is how long an invoice is reserved for the node that charges it. It exceeds chargeTime by the
 	// latency of a slow store and the difference between the clocks of two nodes.
 	chargeLease = 5 * time.Minute
-	// soonPoll and latePoll bound the interval between polls of a pending payment. It grows with its age.
-	soonPoll = 5 * time.Minute
-	latePoll = 6 * time.Hour
+	// minPollInterval and maxPollInterval bound the interval between polls of a pending payment. It grows with its age.
+	minPollInterval = 5 * time.Minute
+	maxPollInterval = 6 * time.Hour
 	// maxAttempts is how many attempts an invoice keeps.
 	maxAttempts = 50
 	// maxErrorBytes bounds the error text that it keeps.
 	maxErrorBytes = 300
-	// payers is how many invoices are charged at once, since each may wait for the biller.
-	payers = 8
-	// payPage is how many invoices are read at once. Other nodes take some of them meanwhile.
-	payPage = 100
+	// payWorkers is how many invoices are charged at once, since each may wait for the biller.
+	payWorkers = 8
+	// payPageSize is how many invoices are read at once. Other nodes take some of them meanwhile.
+	payPageSize = 100
 )
 
 // ErrNoBiller means that no biller is configured to charge an invoice.
@@ -53,11 +53,11 @@ func (b Billing) Pay(ctx context.Context) (Paying, error) {
 	if b.Biller == nil {
 		return Paying{}, ErrNoBiller
 	}
-	return b.work(ctx)
+	return b.processDue(ctx)
 }
 
-// work processes everything due; without a biller it only finalizes drafts.
-func (b Billing) work(ctx context.Context) (sum Paying, err error) {
+// processDue processes everything due; without a biller it only finalizes drafts.
+func (b Billing) processDue(ctx context.Context) (sum Paying, err error) {
 	now := b.now() // so that invoices due later are left to the next run
 	var faults []error
 	for {
@@ -71,31 +71,31 @@ func (b Billing) work(ctx context.Context) (sum Paying, err error) {
 					continue
 				}
 			}
-			if page = append(page, r); len(page) == payPage {
+			if page = append(page, r); len(page) == payPageSize {
 				break
 			}
 		}
-		taken, err := b.workAll(ctx, page, &sum)
+		processed, err := b.processPage(ctx, page, &sum)
 		faults = append(faults, err)
 		if ctx.Err() != nil {
 			return sum, errors.Join(append(faults, ctx.Err())...)
 		}
-		if taken == 0 { // there is nothing, or the store is broken
+		if processed == 0 { // there is nothing, or the store is broken
 			return sum, errors.Join(faults...)
 		}
 	}
 }
 
-// workAll works on each invoice of a page, and returns how many of them are no longer due.
-func (b Billing) workAll(ctx context.Context, page []metering.Record, sum *Paying) (taken int, err error) {
+// processPage works on each invoice of a page, and returns how many of them are no longer due.
+func (b Billing) processPage(ctx context.Context, page []metering.Record, sum *Paying) (processed int, err error) {
 	var mu sync.Mutex
 	var faults []error
-	each(payers, page, func(r metering.Record) {
+	forEach(payWorkers, page, func(r metering.Record) {
 		var did Action
 		var v Invoice
 		err := ctx.Err()
 		if err == nil {
-			err = metering.Contain(func() (err error) { did, v, err = b.workOn(ctx, r); return err })
+			err = metering.Contain(func() (err error) { did, v, err = b.processInvoice(ctx, r); return err })
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -108,7 +108,7 @@ func (b Billing) workAll(ctx context.Context, page []metering.Record, sum *Payin
 			}
 			return
 		}
-		taken++
+		processed++
 		switch {
 		case err != nil || did == "":
 		case did == Finalized:
@@ -124,11 +124,11 @@ func (b Billing) workAll(ctx context.Context, page []metering.Record, sum *Payin
 			}
 		}
 	})
-	return taken, errors.Join(faults...)
+	return processed, errors.Join(faults...)
 }
 
-// each calls do for every item of a list, n at a time.
-func each[T any](n int, list []T, do func(T)) {
+// forEach calls do for every item of a list, n at a time.
+func forEach[T any](n int, list []T, do func(T)) {
 	work := make(chan T)
 	var wg sync.WaitGroup
 	for range min(n, len(list)) {
@@ -145,8 +145,8 @@ func each[T any](n int, list []T, do func(T)) {
 	wg.Wait()
 }
 
-// workOn does what is due for an invoice, and returns what it did.
-func (b Billing) workOn(ctx context.Context, r metering.Record) (did Action, v Invoice, err error) {
+// processInvoice does what is due for an invoice, and returns what it did.
+func (b Billing) processInvoice(ctx context.Context, r metering.Record) (did Action, v Invoice, err error) {
 	if v, err = parseInvoice(r); err != nil {
 		return "", v, err
 	}
@@ -158,7 +158,7 @@ func (b Billing) workOn(ctx context.Context, r metering.Record) (did Action, v I
 	case Pending:
 		did, err = b.poll(ctx, r, &v)
 	default:
-		err = b.standing(ctx, r, v)
+		err = b.updateSuspension(ctx, r, v)
 	}
 	if err != nil {
 		err = fmt.Errorf("invoice %s of %s: %w", v.ID, v.Account, err)
@@ -166,102 +166,102 @@ func (b Billing) workOn(ctx context.Context, r metering.Record) (did Action, v I
 	return did, v, err
 }
 
-// later moves the time at which a record is due, and nothing else.
-func (b Billing) later(ctx context.Context, r metering.Record, due time.Time) error {
+// setDue moves the time at which a record is due, and nothing else.
+func (b Billing) setDue(ctx context.Context, r metering.Record, due time.Time) error {
 	r.Due = due
 	return b.Store.PutRecords(ctx, r)
 }
 
 // charge makes one attempt: it claims the invoice, charges it, and notes the outcome.
 func (b Billing) charge(ctx context.Context, r metering.Record, v *Invoice) (Action, error) {
-	return b.ask(ctx, r, v, b.Biller.Charge, func(p Payment, failure error, at time.Time) (time.Time, Action) {
-		v.attempt(at)
-		return v.outcome(p, failure, at), Charged
+	return b.callBiller(ctx, r, v, b.Biller.Charge, func(p Payment, failure error, at time.Time) (time.Time, Action) {
+		v.addAttempt(at)
+		return v.applyOutcome(p, failure, at), Charged
 	})
 }
 
-// attempt adds an attempt with an unknown outcome.
-func (v *Invoice) attempt(at time.Time) *Attempt {
+// addAttempt adds an attempt with an unknown outcome.
+func (v *Invoice) addAttempt(at time.Time) *Attempt {
 	attempt := Attempt{Number: 1, At: at}
-	if last := v.last(); last != nil {
+	if last := v.lastAttempt(); last != nil {
 		attempt.Number = last.Number + 1
 	}
 	v.Attempts = append(v.Attempts, attempt)
 	v.Attempts = v.Attempts[max(0, len(v.Attempts)-maxAttempts):]
-	return v.last()
+	return v.lastAttempt()
 }
 
 // poll polls a pending payment. It stays pending while its outcome is unknown.
 func (b Billing) poll(ctx context.Context, r metering.Record, v *Invoice) (Action, error) {
 	poller, ok := b.Biller.(Poller)
 	if !ok {
-		return "", b.later(ctx, r, v.pollAt(b.now()))
+		return "", b.setDue(ctx, r, v.pollAt(b.now()))
 	}
-	return b.ask(ctx, r, v, poller.Payment, func(p Payment, failure error, at time.Time) (time.Time, Action) {
+	return b.callBiller(ctx, r, v, poller.Payment, func(p Payment, failure error, at time.Time) (time.Time, Action) {
 		if failure != nil || !p.Status.Known() || p.Status == PaymentPending {
 			return v.pollAt(at), ""
 		}
 		p.Reference = cmp.Or(p.Reference, v.Payment)
-		return v.outcome(p, nil, at), Settled
+		return v.applyOutcome(p, nil, at), Settled
 	})
 }
 
 // pollAt returns when a payment that is pending at an instant is polled next.
 func (v *Invoice) pollAt(at time.Time) time.Time {
 	age := time.Duration(0)
-	if last := v.last(); last != nil {
+	if last := v.lastAttempt(); last != nil {
 		age = at.Sub(last.At)
 	}
-	return at.Add(min(max(age/2, soonPoll), latePoll))
+	return at.Add(min(max(age/2, minPollInterval), maxPollInterval))
 }
 
-// ask takes an invoice, asks the biller, and notes what note makes of the answer; nothing but when it is due next, if
-// that is no action.
-func (b Billing) ask(
-	ctx context.Context, r metering.Record, v *Invoice, question func(context.Context, Invoice) (Payment, error),
-	note func(p Payment, failure error, at time.Time) (due time.Time, did Action),
+// callBiller claims an invoice, calls the biller, and stores what record makes of the response; where that is no
+// action, only when the invoice is due next.
+func (b Billing) callBiller(
+	ctx context.Context, r metering.Record, v *Invoice, call func(context.Context, Invoice) (Payment, error),
+	record func(p Payment, failure error, at time.Time) (due time.Time, did Action),
 ) (Action, error) {
-	if err := b.later(ctx, r, b.now().Add(chargeLease)); err != nil {
+	if err := b.setDue(ctx, r, b.now().Add(chargeLease)); err != nil {
 		return "", err
 	}
 	r.Version++
-	limited, cancel := context.WithTimeout(ctx, chargeTime)
-	p, err := question(limited, *v)
+	callCtx, cancel := context.WithTimeout(ctx, chargeTime)
+	p, err := call(callCtx, *v)
 	cancel()
 	if ctx.Err() != nil && err != nil {
 		return "", ctx.Err() // interrupted by our own context: the lease expires
 	}
 	if err != nil {
-		b.log().Warn("the biller did not say what became of a payment", "account", v.Account, "invoice", v.ID, "error", err)
+		b.log().Warn("the outcome of a payment is unknown", "account", v.Account, "invoice", v.ID, "error", err)
 	}
 	now := b.now()
-	due, did := note(p, err, now)
+	due, did := record(p, err, now)
 	// A payment that was made is noted even if the server stops at this moment.
-	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), chargeTime)
+	recordCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), chargeTime)
 	defer cancel()
 	if did == "" {
-		return "", b.later(noting, r, due)
+		return "", b.setDue(recordCtx, r, due)
 	}
-	n := Note{Action: did, At: now, By: server, Payment: v.Payment}
-	if last := v.last(); last != nil {
+	n := Note{Action: did, At: now, By: serverActor, Payment: v.Payment}
+	if last := v.lastAttempt(); last != nil {
 		n.Reason = last.Error
 	}
-	err = b.put(noting, r, *v, due, &n)
-	if errors.Is(err, metering.ErrVersion) && v.State == Paid { // a word was faster, which may be of another payment
-		w := Word{Account: v.Account, Invoice: v.ID, Payment: Payment{Status: PaymentPaid, Reference: v.Payment}}
-		_, err = b.Settle(noting, w)
+	err = b.put(recordCtx, r, *v, due, &n)
+	if errors.Is(err, metering.ErrVersion) && v.State == Paid { // a report was faster, which may be of another payment
+		report := PaymentReport{Account: v.Account, Invoice: v.ID, Payment: Payment{Status: PaymentPaid, Reference: v.Payment}}
+		_, err = b.Settle(recordCtx, report)
 		return "", err
 	}
 	return did, err
 }
 
-// outcome records the outcome of the newest attempt, and returns when the invoice is due next.
-func (v *Invoice) outcome(p Payment, failure error, at time.Time) (due time.Time) {
-	p.Reference = PaymentRef(short(string(p.Reference)))
-	last := v.last()
+// applyOutcome records the outcome of the newest attempt, and returns when the invoice is due next.
+func (v *Invoice) applyOutcome(p Payment, failure error, at time.Time) (due time.Time) {
+	p.Reference = PaymentRef(truncate(string(p.Reference)))
+	last := v.lastAttempt()
 	last.Status, last.Error, last.Reference = p.Status, p.failure(), p.Reference
 	if failure != nil {
-		last.Status, last.Error = "", short(metering.Reason(failure, "biller"))
+		last.Status, last.Error = "", truncate(metering.Reason(failure, "biller"))
 	}
 	if !last.Status.Known() {
 		last.Status = ""
@@ -269,7 +269,7 @@ func (v *Invoice) outcome(p Payment, failure error, at time.Time) (due time.Time
 	v.NextAttempt, v.Payment = nil, ""
 	switch last.Status {
 	case PaymentPaid:
-		return v.paid(p.Reference, at)
+		return v.markPaid(p.Reference, at)
 	case PaymentPending:
 		v.State, v.Payment = Pending, p.Reference
 		return v.pollAt(at)
@@ -289,16 +289,16 @@ func (v *Invoice) outcome(p Payment, failure error, at time.Time) (due time.Time
 	return time.Time{}
 }
 
-// paid marks the invoice as paid, and returns when it is due next.
-func (v *Invoice) paid(ref PaymentRef, at time.Time) (due time.Time) {
+// markPaid marks the invoice as paid, and returns when it is due next.
+func (v *Invoice) markPaid(ref PaymentRef, at time.Time) (due time.Time) {
 	v.State, v.Payment, v.PaidAt, v.NextAttempt = Paid, ref, &at, nil
-	return v.resumes(at)
+	return v.resumeCheckAt(at)
 }
 
-// resumes returns when to check whether an account that was suspended for the invoice may resume: immediately, if all
-// attempts of a schedule have failed.
-func (v *Invoice) resumes(at time.Time) (due time.Time) {
-	if last := v.last(); last != nil && last.Number > len(retryAfter) {
+// resumeCheckAt returns when to check whether an account that was suspended for the invoice may resume: immediately, if
+// all attempts of a schedule have failed.
+func (v *Invoice) resumeCheckAt(at time.Time) (due time.Time) {
+	if last := v.lastAttempt(); last != nil && last.Number > len(retryAfter) {
 		due = at
 	}
 	return due

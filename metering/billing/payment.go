@@ -66,42 +66,42 @@ func (p Payment) failure() string {
 	case PaymentPaid:
 		return ""
 	case PaymentPending:
-		return short(plain(p.Reason))
+		return truncate(singleLine(p.Reason))
 	case PaymentDeclined:
-		return short(cmp.Or(plain(p.Reason), "declined"))
+		return truncate(cmp.Or(singleLine(p.Reason), "declined"))
 	}
-	return short(fmt.Sprintf("the biller says %q, which is none of paid, pending and declined", p.Status))
+	return truncate(fmt.Sprintf("the biller says %q, which is none of paid, pending and declined", p.Status))
 }
 
-// A Word is a report about a payment after its attempt.
-type Word struct {
+// A PaymentReport is a report about a payment after its attempt.
+type PaymentReport struct {
 	Account metering.AccountID `json:"account"`
 	Invoice string             `json:"invoice"` // its id
 	Payment
 }
 
-// saidVersion is the schema_version of reports about payments.
-const saidVersion = "1"
+// reportVersion is the schema_version of reports about payments.
+const reportVersion = "1"
 
-// ParseWord reads the body of a callback, which has the form of a [WebhookBiller]'s response and names account and
-// invoice. A body that cannot be parsed completely is rejected.
-func ParseWord(body []byte) (w Word, err error) {
-	if err := parseSaid(body, &w); err != nil {
-		return Word{}, err
+// ParsePaymentReport reads the body of a callback, which has the form of a [WebhookBiller]'s response and names account
+// and invoice. A body that cannot be parsed completely is rejected.
+func ParsePaymentReport(body []byte) (w PaymentReport, err error) {
+	if err := parseReport(body, &w); err != nil {
+		return PaymentReport{}, err
 	}
 	switch {
 	case !w.Status.Known():
-		return Word{}, fmt.Errorf("status: %q is none of paid, pending and declined", short(string(w.Status)))
+		return PaymentReport{}, fmt.Errorf("status: %q is none of paid, pending and declined", truncate(string(w.Status)))
 	case w.Account == "":
-		return Word{}, errors.New("account: is missing")
+		return PaymentReport{}, errors.New("account: is missing")
 	case w.Invoice == "":
-		return Word{}, errors.New("invoice: is missing")
+		return PaymentReport{}, errors.New("invoice: is missing")
 	}
 	return w, nil
 }
 
-// parseSaid reads a JSON object of the version that is understood. One that contradicts itself is not.
-func parseSaid(body []byte, into any) error {
+// parseReport reads a JSON object of the version that is understood. One that contradicts itself is not.
+func parseReport(body []byte, into any) error {
 	var known struct {
 		SchemaVersion string     `json:"schema_version"`
 		Reference     PaymentRef `json:"reference"`
@@ -109,11 +109,11 @@ func parseSaid(body []byte, into any) error {
 	if err := errors.Join(json.Unmarshal(body, &known), json.Unmarshal(body, into)); err != nil {
 		return errors.New("the body is not a JSON object of the expected form")
 	}
-	if name := repeatedMember(body); name != "" {
+	if name := duplicateMember(body); name != "" {
 		return fmt.Errorf("%.100q: stands twice", name)
 	}
-	if known.SchemaVersion != saidVersion {
-		return fmt.Errorf("schema_version: must be %q", saidVersion)
+	if known.SchemaVersion != reportVersion {
+		return fmt.Errorf("schema_version: must be %q", reportVersion)
 	}
 	if !known.Reference.printable() {
 		return errors.New("reference: has characters that cannot be printed")
@@ -121,9 +121,9 @@ func parseSaid(body []byte, into any) error {
 	return nil
 }
 
-// repeatedMember returns the name of a duplicate member of a JSON object, if any. Names that differ only in case are
+// duplicateMember returns the name of a duplicate member of a JSON object, if any. Names that differ only in case are
 // equal, as in [json.Unmarshal].
-func repeatedMember(object []byte) string {
+func duplicateMember(object []byte) string {
 	d := json.NewDecoder(bytes.NewReader(object))
 	_, _ = d.Token() // the brace; the text was parsed before
 	seen := map[string]bool{}
@@ -147,8 +147,8 @@ func (r PaymentRef) printable() bool {
 	return !strings.ContainsFunc(string(r), func(c rune) bool { return !unicode.IsPrint(c) || c == utf8.RuneError })
 }
 
-// maxAnswer bounds how much of a response is read.
-const maxAnswer = 64 << 10
+// maxResponseBytes bounds how much of a response is read.
+const maxResponseBytes = 64 << 10
 
 // WebhookBiller passes invoices to a payment service: it posts each as JSON, with the header Idempotency-Key. The
 // receiver responds with the outcome of the payment in JSON:
@@ -199,43 +199,43 @@ func (w WebhookBiller) Charge(ctx context.Context, v Invoice) (Payment, error) {
 		return Payment{}, err
 	}
 	defer resp.Body.Close()
-	return judge(resp)
+	return parseResponse(resp)
 }
 
 // Do sends a request as billers should: redirects are not followed, and errors do not have the URL, which may hold a
 // secret. A nil client is http.DefaultClient.
 func Do(client *http.Client, req *http.Request) (*http.Response, error) {
-	still := *cmp.Or(client, http.DefaultClient)
-	still.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	resp, err := still.Do(req)
+	noRedirects := *cmp.Or(client, http.DefaultClient)
+	noRedirects.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := noRedirects.Do(req)
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err
 	}
 	return resp, err
 }
 
-func judge(resp *http.Response) (Payment, error) {
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+func parseResponse(resp *http.Response) (Payment, error) {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponseBytes))
 	if err != nil {
 		return Payment{}, fmt.Errorf("reading the answer %d: %w", resp.StatusCode, err)
 	}
-	var said Payment
-	understood := parseSaid(text, &said) == nil && said.Status.Known()
+	var payment Payment
+	isValid := parseReport(body, &payment) == nil && payment.Status.Known()
 	class := resp.StatusCode / 100
-	if !understood || class != 2 && (class != 4 || said.Status != PaymentDeclined) {
+	if !isValid || class != 2 && (class != 4 || payment.Status != PaymentDeclined) {
 		return Payment{}, &metering.ReasonError{Reason: fmt.Sprintf(
 			"the biller answered %d %s, which says neither paid, pending nor declined",
 			resp.StatusCode, http.StatusText(resp.StatusCode))}
 	}
-	return said, nil
+	return payment, nil
 }
 
-// plain returns a text from elsewhere as one printable line.
-func plain(text string) string {
+// singleLine returns a text from elsewhere as one printable line.
+func singleLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || !unicode.IsPrint(c) }), " ")
 }
 
-func short(text string) string {
+func truncate(text string) string {
 	if len(text) <= maxErrorBytes {
 		return text
 	}

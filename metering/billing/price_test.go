@@ -280,15 +280,15 @@ func (l *life) base(p metering.Period) (want, least, most int64) {
 	}
 	high.Mul(low, big.NewRat(slices.Max(all), 1))
 	low.Mul(low, big.NewRat(slices.Min(all), 1))
-	return halfUp(sum), halfUp(low), halfUp(high)
+	return divideHalfUp(sum), divideHalfUp(low), divideHalfUp(high)
 }
 
-func halfUp(r *big.Rat) int64 {
+func divideHalfUp(r *big.Rat) int64 {
 	twice := new(big.Rat).Add(new(big.Rat).Mul(r, big.NewRat(2, 1)), big.NewRat(1, 1))
 	return new(big.Int).Div(twice.Num(), new(big.Int).Mul(twice.Denom(), big.NewInt(2))).Int64()
 }
 
 // micros is a time of so many microseconds, which every store can keep.
-func micros(t *rapid.T, most time.Duration) time.Duration {
+func costMicros(t *rapid.T, most time.Duration) time.Duration {
 	return time.Duration(rapid.Int64Range(0, most.Microseconds()).Draw(t, "pass")) * time.Microsecond
 }

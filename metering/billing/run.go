@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// runPause is the interval at which Run checks what to close and pay.
-	runPause = time.Minute
-	// catchUp is how many months back Run searches for invoices; it closes all months from the oldest one on.
-	catchUp = 12
+	// runInterval is the interval at which Run checks what to close and pay.
+	runInterval = time.Minute
+	// catchUpMonths is how many months back Run searches for invoices; it closes all months from the oldest one on.
+	catchUpMonths = 12
 )
 
 // Run closes months and has invoices paid until the context ends. It begins with the month before this one, or
@@ -22,7 +22,7 @@ const (
 func (b Billing) Run(ctx context.Context) {
 	b.Log = b.log()
 	var closed metering.Period // the last that this run has closed
-	pause := time.NewTimer(jitter(runPause))
+	pause := time.NewTimer(withJitter(runInterval))
 	defer pause.Stop()
 	for {
 		select {
@@ -33,7 +33,7 @@ func (b Billing) Run(ctx context.Context) {
 		if b.Doubt == nil || b.Doubt() == nil {
 			closed = b.round(ctx, closed)
 		}
-		pause.Reset(jitter(runPause))
+		pause.Reset(withJitter(runInterval))
 	}
 }
 
@@ -43,7 +43,7 @@ func (b Billing) round(ctx context.Context, closed metering.Period) metering.Per
 	if closing != nil && ctx.Err() == nil {
 		b.Log.Error("closing months", "error", closing)
 	}
-	paid, err := b.work(ctx)
+	paid, err := b.processDue(ctx)
 	if err != nil && ctx.Err() == nil {
 		b.Log.Error("charging invoices", "error", err)
 	}
@@ -57,8 +57,8 @@ func (b Billing) round(ctx context.Context, closed metering.Period) metering.Per
 	return closed
 }
 
-// jitter spreads nodes that were started together: half to one and a half of a pause.
-func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d) }
+// withJitter spreads nodes that were started together: half to one and a half of a pause.
+func withJitter(d time.Duration) time.Duration { return d/2 + rand.N(d) }
 
 // closeNext closes the months after the given one that can be closed, and returns the last of those closed without a
 // gap.
@@ -98,7 +98,7 @@ func (b Billing) lastClosed(ctx context.Context, last metering.Period) (metering
 		if err != nil {
 			return metering.Period{}, err
 		}
-		past := metering.PeriodOf(last.Start().AddDate(0, 1-catchUp, 0))
+		past := metering.PeriodOf(last.Start().AddDate(0, 1-catchUpMonths, 0))
 		if past.Before(v.Period) {
 			past = v.Period
 		}

@@ -42,9 +42,9 @@ func (b *bench) pending(biller billing.Biller) metering.AccountID {
 	return id
 }
 
-func word(id metering.AccountID, status billing.PaymentStatus, ref billing.PaymentRef) billing.Word {
+func report(id metering.AccountID, status billing.PaymentStatus, ref billing.PaymentRef) billing.PaymentReport {
 	p := billing.Payment{Status: status, Reference: ref, Reason: "no funds"}
-	return billing.Word{Account: id, Invoice: month, Payment: p}
+	return billing.PaymentReport{Account: id, Invoice: month, Payment: p}
 }
 
 // A pending payment is polled at growing intervals, and is not a failure while its outcome is unknown.
@@ -139,7 +139,7 @@ func TestSettle(t *testing.T) {
 				var wg sync.WaitGroup
 				for range 8 {
 					wg.Go(func() {
-						_, err := b.Settle(t.Context(), word(id, status, ref))
+						_, err := b.Settle(t.Context(), report(id, status, ref))
 						if c.err == "" || i < len(c.words)-1 {
 							assert.NoError(t, err)
 						} else {
@@ -164,27 +164,27 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// A word of an attempt that was declined does not touch the one that is pending now.
+// A report of an attempt that was declined does not touch the one that is pending now.
 func TestLateWord(t *testing.T) {
 	b := inMemory(t)
 	id := b.pending(&bank{})
 	first := billing.PaymentRef(fmt.Sprintf("pay-%s-2026-10", id))
-	_, err := b.Settle(t.Context(), word(id, billing.PaymentDeclined, first))
+	_, err := b.Settle(t.Context(), report(id, billing.PaymentDeclined, first))
 	require.NoError(t, err)
 	b.clock.Advance(time.Hour)
 	b.pay(billing.Paying{Pending: 1})
-	_, err = b.Settle(t.Context(), word(id, billing.PaymentDeclined, first))
+	_, err = b.Settle(t.Context(), report(id, billing.PaymentDeclined, first))
 	require.NoError(t, err)
 	require.Equal(t, billing.Pending, b.invoice(id).State)
-	_, err = b.Settle(t.Context(), word(id, billing.PaymentDeclined, ""))
-	b.refused(err, fmt.Sprintf("has the pending payment %q, and a word that names none", first+"-2"))
-	_, err = b.Settle(t.Context(), word(id, billing.PaymentPaid, first))
+	_, err = b.Settle(t.Context(), report(id, billing.PaymentDeclined, ""))
+	b.refused(err, fmt.Sprintf("has the pending payment %q, and a report that names none", first+"-2"))
+	_, err = b.Settle(t.Context(), report(id, billing.PaymentPaid, first))
 	require.NoError(t, err)
-	_, err = b.Settle(t.Context(), word(id, billing.PaymentPaid, first+"-2"))
+	_, err = b.Settle(t.Context(), report(id, billing.PaymentPaid, first+"-2"))
 	b.refused(err, fmt.Sprintf("is paid by %q, and now by %q as well", first, first+"-2"))
-	_, err = b.Settle(t.Context(), word(id, "processing", first))
-	b.refused(err, `cannot become "processing": a word says paid, pending or declined`)
-	_, err = b.Settle(t.Context(), word("acc_none", billing.PaymentPaid, first))
+	_, err = b.Settle(t.Context(), report(id, "processing", first))
+	b.refused(err, `cannot become "processing": a report says paid, pending or declined`)
+	_, err = b.Settle(t.Context(), report("acc_none", billing.PaymentPaid, first))
 	require.ErrorIs(t, err, metering.ErrNotFound)
 	b.sound()
 }
@@ -192,17 +192,17 @@ func TestLateWord(t *testing.T) {
 // Two payments of one invoice are reported, even if one is reported while the other is being made.
 func TestPaidTwice(t *testing.T) {
 	for name, c := range map[string]struct {
-		word billing.PaymentRef
-		err  string
+		report billing.PaymentRef
+		err    string
 	}{
-		"the same payment": {word: "p2"},
-		"another":          {word: "p1", err: `is paid by "p1", and now by "p2" as well`},
+		"the same payment": {report: "p2"},
+		"another":          {report: "p1", err: `is paid by "p1", and now by "p2" as well`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := inMemory(t)
 			id := b.owing(1)[0]
 			b.Biller = billerFunc(func(ctx context.Context, v billing.Invoice) (billing.Payment, error) {
-				_, err := b.Settle(ctx, word(id, billing.PaymentPaid, c.word))
+				_, err := b.Settle(ctx, report(id, billing.PaymentPaid, c.report))
 				require.NoError(t, err)
 				return paid("p2"), nil
 			})
@@ -212,7 +212,7 @@ func TestPaidTwice(t *testing.T) {
 			} else {
 				require.ErrorContains(t, err, c.err)
 			}
-			require.Equal(t, c.word, b.invoice(id).Payment)
+			require.Equal(t, c.report, b.invoice(id).Payment)
 			b.pay(billing.Paying{})
 			b.sound()
 		})
@@ -233,7 +233,7 @@ func TestEarlyWord(t *testing.T) {
 			b := inMemory(t)
 			id := b.owing(1)[0]
 			b.Biller = billerFunc(func(ctx context.Context, v billing.Invoice) (billing.Payment, error) {
-				_, err := b.Settle(ctx, word(id, c.status, "p1"))
+				_, err := b.Settle(ctx, report(id, c.status, "p1"))
 				require.ErrorIs(t, err, c.err)
 				return billing.Payment{Status: billing.PaymentPending, Reference: "p1"}, nil
 			})
@@ -247,8 +247,8 @@ func TestEarlyWord(t *testing.T) {
 	id := b.owing(1)[0]
 	_, _, err := b.Void(t.Context(), id, month, "x", false)
 	require.NoError(t, err)
-	_, err = b.Settle(t.Context(), word(id, billing.PaymentDeclined, "p1"))
+	_, err = b.Settle(t.Context(), report(id, billing.PaymentDeclined, "p1"))
 	require.NoError(t, err)
-	_, err = b.Settle(t.Context(), word(id, billing.PaymentPaid, "p1"))
+	_, err = b.Settle(t.Context(), report(id, billing.PaymentPaid, "p1"))
 	b.refused(err, `is void, and was paid by "p1"`)
 }

@@ -27,8 +27,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// stride is from one call that is broken off to the next: by day PostgreSQL, which takes seconds for its schemas, is left
-// with every third.
+// stride is from one call that is broken off to the next: by day PostgreSQL, which takes seconds for its schemas, is
+// left with every third.
 func stride(t *testing.T) int {
 	if strings.HasSuffix(t.Name(), "/postgres") && !diagtest.Whole() {
 		return 3
@@ -144,7 +144,7 @@ func TestBilledAsShown(t *testing.T) {
 		store := memory.New(memory.Config{Plans: small(), Clock: clock})
 		defer store.Close()
 		l.store = store
-		l.now = l.now.Add(micros(t, 20*24*time.Hour))
+		l.now = l.now.Add(costMicros(t, 20*24*time.Hour))
 		var err error
 		l.account, err = metering.Admin{Store: store, Plans: small(), Clock: clock}.CreateAccount(context.Background(), "a",
 			rapid.SampledFrom([]metering.PlanID{"none", "one", "two"}).Draw(t, "first"))
@@ -155,7 +155,7 @@ func TestBilledAsShown(t *testing.T) {
 		end := october.Next().Next().End()
 		for l.now.Before(end) {
 			l.act()
-			l.pass(micros(t, 60*time.Hour))
+			l.pass(costMicros(t, 60*time.Hour))
 		}
 		l.now = end.AddDate(0, 1, 0)
 		b := billing.Billing{Store: store, Plans: small(), Clock: clock}
@@ -171,7 +171,7 @@ func TestBilledAsShown(t *testing.T) {
 					sum += line.Rate * line.Credits
 				}
 				require.Equal(t, shown.OverageMicros, sum, p)
-				require.Equal(t, halfUp(big.NewRat(shown.OverageMicros, metering.MicrosPerCent)), v.OverageCents)
+				require.Equal(t, divideHalfUp(big.NewRat(shown.OverageMicros, metering.MicrosPerCent)), v.OverageCents)
 				want, least, most := l.base(p)
 				require.Equal(t, want, *v.PriceCents, p)
 				assert.GreaterOrEqual(t, *v.PriceCents, least, p)

@@ -17,7 +17,7 @@ const (
 	nodeDied        = "the node that made this attempt stopped before it ended"
 	channelRemoved  = "the channel was removed"
 	channelDisabled = "the channel is disabled"
-	eventForgotten  = "the event is no longer kept"
+	eventPruned     = "the event is no longer kept"
 	notConfirmed    = "the address has not confirmed that it wants notifications"
 
 	alreadyConfirmed = "the address has confirmed already"
@@ -35,7 +35,7 @@ type result struct {
 
 // deliver makes one attempt, or brings a delivery to its end. The error is the store's.
 func (w *Worker) deliver(ctx context.Context, j job) error {
-	err := metering.Contain(func() error { return w.tryOnce(ctx, j) })
+	err := metering.Contain(func() error { return w.attempt(ctx, j) })
 	if err == nil || errors.Is(err, metering.ErrVersion) { // another worker has it
 		return nil
 	}
@@ -43,16 +43,16 @@ func (w *Worker) deliver(ctx context.Context, j job) error {
 	return fmt.Errorf("delivering %s: %w", j.ID, err)
 }
 
-func (w *Worker) tryOnce(ctx context.Context, j job) error {
-	if ended := w.lastEnded(j.Delivery); ended {
+func (w *Worker) attempt(ctx context.Context, j job) error {
+	if ended := w.finishPreviousAttempt(j.Delivery); ended {
 		return w.put(ctx, j)
 	}
-	channel, event, err := w.parts(ctx, j)
+	channel, event, err := w.channelAndEvent(ctx, j)
 	if err != nil {
 		return err
 	}
 	if channel == nil || event == nil { // the reason is set
-		w.note(j.Channel, true)
+		w.setWorking(j.Channel, true)
 		j.State, j.Next = failedPermanent, time.Time{}
 		return w.put(ctx, j)
 	}
@@ -72,13 +72,13 @@ func (w *Worker) tryOnce(ctx context.Context, j job) error {
 	}
 	last := &j.Attempts[len(j.Attempts)-1]
 	last.Ended, last.Status, last.Millis = true, r.status, time.Since(began).Milliseconds()
-	last.Error, last.Response = channel.clean(r.err), channel.clean(r.response)
-	return w.conclude(ctx, j, channel, r)
+	last.Error, last.Response = channel.redact(r.err), channel.redact(r.response)
+	return w.applyResult(ctx, j, channel, r)
 }
 
-// lastEnded evaluates the previous attempt. It reports whether no further attempt follows; the state of the delivery
-// is then set.
-func (w *Worker) lastEnded(d *Delivery) bool {
+// finishPreviousAttempt evaluates the previous attempt. It reports whether no further attempt follows; the state of the
+// delivery is then set.
+func (w *Worker) finishPreviousAttempt(d *Delivery) bool {
 	n := len(d.Attempts)
 	if n == 0 {
 		return false
@@ -99,8 +99,8 @@ func (w *Worker) lastEnded(d *Delivery) bool {
 	return false
 }
 
-// parts reads channel and event of a delivery. Where one is missing, it notes why.
-func (w *Worker) parts(ctx context.Context, j job) (*channelDoc, *metering.Event, error) {
+// channelAndEvent reads channel and event of a delivery. Where one is missing, it notes why.
+func (w *Worker) channelAndEvent(ctx context.Context, j job) (*channelDoc, *metering.Event, error) {
 	fail := func(reason string) { // recorded as an attempt, where an operator looks for it
 		j.Attempts = append(j.Attempts, Attempt{At: metering.Now(w.Clock), Ended: true, Error: reason})
 	}
@@ -122,28 +122,28 @@ func (w *Worker) parts(ctx context.Context, j job) (*channelDoc, *metering.Event
 	}
 	r, err = w.Store.Record(ctx, j.Account, metering.EventKind, j.Event)
 	if errors.Is(err, metering.ErrNotFound) {
-		fail(eventForgotten)
+		fail(eventPruned)
 		return nil, nil, nil
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading event %s: %w", j.Event, err)
 	}
 	event, err := metering.ParseEvent(r)
-	switch asks := event.Type == metering.EventChannelConfirm; {
+	switch asksConfirmation := event.Type == metering.EventChannelConfirm; {
 	case err != nil:
 		return nil, nil, err
-	case asks && channel.State == channelActive:
+	case asksConfirmation && channel.State == channelActive:
 		fail(alreadyConfirmed)
 		return nil, nil, nil
-	case !asks && channel.State == channelUnconfirmed:
+	case !asksConfirmation && channel.State == channelUnconfirmed:
 		fail(notConfirmed)
 		return nil, nil, nil
 	}
 	return channel, &event, nil
 }
 
-// conclude stores the outcome of an attempt.
-func (w *Worker) conclude(ctx context.Context, j job, c *channelDoc, r result) error {
+// applyResult stores the outcome of an attempt.
+func (w *Worker) applyResult(ctx context.Context, j job, c *channelDoc, r result) error {
 	switch r.verdict {
 	case accepted:
 		j.State, j.Next = Delivered, time.Time{}
@@ -152,7 +152,7 @@ func (w *Worker) conclude(ctx context.Context, j job, c *channelDoc, r result) e
 	default:
 		j.State, j.Next = RetryScheduled, metering.Now(w.Clock).Add(wait(len(j.Attempts), r.after))
 	}
-	w.note(j.Channel, r.verdict != retry)
+	w.setWorking(j.Channel, r.verdict != retry)
 	if w.Observe != nil {
 		w.Observe(c.Kind, j.State)
 	}
@@ -175,11 +175,11 @@ func (w *Worker) disable(ctx context.Context, j job, c *channelDoc) error {
 	var err error
 	for range versionTries {
 		c.State, c.Reason = ChannelDisabled, "the receiver answered 410 Gone"
-		var told metering.Record
-		if told, err = c.disabledEvent(metering.Now(w.Clock)); err != nil {
+		var event metering.Record
+		if event, err = c.disabledEvent(metering.Now(w.Clock)); err != nil {
 			return err
 		}
-		if err = w.put(ctx, j, c.put(), told); !errors.Is(err, metering.ErrVersion) {
+		if err = w.put(ctx, j, c.put(), event); !errors.Is(err, metering.ErrVersion) {
 			break
 		}
 		// The channel was changed, or another worker has the delivery.

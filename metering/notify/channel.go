@@ -65,9 +65,9 @@ type Channel struct {
 	ConfirmUntil time.Time `json:"confirm_until,omitzero"`
 }
 
-// wants reports whether an event is delivered to a channel. A channel receives events that occur after it was enabled,
-// and all events about channels.
-func (d *channelDoc) wants(e metering.Event) bool {
+// receives reports whether an event is delivered to a channel. A channel receives events that occur after it was
+// enabled, and all events about channels.
+func (d *channelDoc) receives(e metering.Event) bool {
 	if d.State != channelActive || e.At.Before(d.Since) {
 		return false
 	}
@@ -135,13 +135,13 @@ func (d *channelDoc) view(now time.Time) Channel {
 		c.SignedTwiceUntil = d.PreviousUntil
 	}
 	if u, err := url.Parse(d.Target); err == nil && u.Host != "" {
-		c.Target = shownURL(d.Kind, u)
+		c.Target = displayURL(d.Kind, u)
 	}
 	return c
 }
 
-// shownURL returns a URL without the parts that may be secret.
-func shownURL(k Kind, u *url.URL) string {
+// displayURL returns a URL without the parts that may be secret.
+func displayURL(k Kind, u *url.URL) string {
 	if k != Webhook {
 		return u.Scheme + "://" + u.Host + "/…"
 	}
@@ -167,8 +167,8 @@ func (d *channelDoc) secrets(now time.Time) []Secret {
 	return list
 }
 
-// clean removes secrets from a text of a receiver or the network.
-func (d *channelDoc) clean(text string) string {
+// redact removes secrets from a text of a receiver or the network.
+func (d *channelDoc) redact(text string) string {
 	hidden := []string{d.Secret, d.Previous, strings.TrimPrefix(d.Secret, secretPrefix)}
 	if d.Kind != email && d.Kind != telegram {
 		hidden = append(hidden, d.Target)

@@ -99,7 +99,7 @@ func (c Channels) admit(ctx context.Context, account metering.Account, doc *chan
 		return nil, &metering.FieldError{
 			Field: "account", Reason: "has " + strconv.Itoa(len(existing)) + " channels, which is the most"}
 	}
-	if err := c.baseline(ctx, account, existing); err != nil || doc.Kind != email {
+	if err := c.markReported(ctx, account, existing); err != nil || doc.Kind != email {
 		return []metering.Record{turn}, err
 	}
 	doc.State = ChannelDisabled
@@ -110,7 +110,7 @@ func (c Channels) admit(ctx context.Context, account metering.Account, doc *chan
 // newDoc checks a request.
 func (c Channels) newDoc(r ChannelRequest) (*channelDoc, error) {
 	if n := utf8.RuneCountInString(r.Name); !utf8.ValidString(r.Name) || n < 1 || n > metering.MaxNameLength ||
-		containsControl(r.Name) {
+		hasControl(r.Name) {
 		return nil, &metering.FieldError{Field: "name", Reason: "must have 1 to " +
 			strconv.Itoa(metering.MaxNameLength) + " characters, and none that cannot be printed"}
 	}
@@ -149,7 +149,7 @@ func (c Channels) newDoc(r ChannelRequest) (*channelDoc, error) {
 	return doc, nil
 }
 
-func containsControl(text string) bool {
+func hasControl(text string) bool {
 	for _, r := range text {
 		if !unicode.IsPrint(r) {
 			return true
@@ -225,12 +225,12 @@ func (c Channels) Enable(ctx context.Context, account metering.AccountID, id str
 	}
 	existing, err := c.List(ctx, account)
 	if err == nil {
-		err = c.baseline(ctx, owner, existing)
+		err = c.markReported(ctx, owner, existing)
 	}
 	if err != nil {
 		return Channel{}, err
 	}
-	return c.changeWith(ctx, account, id, func(d *channelDoc) ([]metering.Record, error) {
+	return c.changeWithEvent(ctx, account, id, func(d *channelDoc) ([]metering.Record, error) {
 		if d.Kind == email && d.State != channelActive {
 			return c.admitMail(ctx, d)
 		}
@@ -243,11 +243,11 @@ func (c Channels) Enable(ctx context.Context, account metering.AccountID, id str
 func (c Channels) change(
 	ctx context.Context, account metering.AccountID, id string, alter func(*channelDoc) error,
 ) (Channel, error) {
-	return c.changeWith(ctx, account, id, func(d *channelDoc) ([]metering.Record, error) { return nil, alter(d) })
+	return c.changeWithEvent(ctx, account, id, func(d *channelDoc) ([]metering.Record, error) { return nil, alter(d) })
 }
 
-// changeWith is change where other records are stored with the channel.
-func (c Channels) changeWith(
+// changeWithEvent is change where other records are stored with the channel.
+func (c Channels) changeWithEvent(
 	ctx context.Context, account metering.AccountID, id string, alter func(*channelDoc) ([]metering.Record, error),
 ) (Channel, error) {
 	for range versionTries {

@@ -39,8 +39,8 @@ type mailbox struct {
 	record metering.Record
 }
 
-// confirmed reports whether notifications may be sent.
-func (m *mailbox) confirmed() bool { return !m.ConfirmedAt.IsZero() && m.OptedOutAt.IsZero() }
+// isConfirmed reports whether notifications may be sent.
+func (m *mailbox) isConfirmed() bool { return !m.ConfirmedAt.IsZero() && m.OptedOutAt.IsZero() }
 
 func (m *mailbox) put() metering.Record {
 	r := m.record
@@ -76,10 +76,10 @@ func (c Channels) mailbox(ctx context.Context, account metering.AccountID, addre
 		return nil, err
 	}
 	for _, d := range docs {
-		if d.mailsTo(address) && d.State == channelActive {
+		if d.sendsMailTo(address) && d.State == channelActive {
 			m.ConfirmedAt = now
 		}
-		if d.mailsTo(address) && d.Reason == unsubscribed {
+		if d.sendsMailTo(address) && d.Reason == unsubscribed {
 			m.OptedOutAt = now
 		}
 	}
@@ -104,13 +104,13 @@ func (c Channels) signedIn(ctx context.Context, account metering.AccountID, addr
 	return false, nil
 }
 
-// mailsTo reports whether a channel sends mail to an address.
-func (d *channelDoc) mailsTo(address string) bool {
+// sendsMailTo reports whether a channel sends mail to an address.
+func (d *channelDoc) sendsMailTo(address string) bool {
 	return d.Kind == email && strings.EqualFold(d.Target, address)
 }
 
-// spend notes one more question or test to an address, unless the account or the address has had enough.
-func (c Channels) spend(ctx context.Context, m *mailbox) error {
+// countMail notes one more question or test to an address, unless the account or the address has had enough.
+func (c Channels) countMail(ctx context.Context, m *mailbox) error {
 	now := metering.Now(c.Clock)
 	var ofAccount, toAddress []time.Time
 	for _, f := range []metering.RecordFilter{
@@ -157,15 +157,15 @@ func (c Channels) admitMail(ctx context.Context, d *channelDoc) ([]metering.Reco
 		return nil, err
 	}
 	at := metering.Now(c.Clock)
-	if m.confirmed() {
+	if m.isConfirmed() {
 		d.activate(at)
 		return []metering.Record{m.put()}, nil
 	}
-	if err := c.spend(ctx, m); err != nil {
+	if err := c.countMail(ctx, m); err != nil {
 		return nil, err
 	}
 	d.State, d.Reason, d.ConfirmUntil = channelUnconfirmed, "", at.Add(confirmTime)
-	event, delivery, err := d.ownEvent(metering.EventChannelConfirm, at)
+	event, delivery, err := d.channelEvent(metering.EventChannelConfirm, at)
 	return []metering.Record{m.put(), event, delivery.record(0)}, err
 }
 
@@ -176,8 +176,8 @@ func (d *channelDoc) activate(at time.Time) {
 	}
 }
 
-// ownEvent is an event for one channel alone, with its delivery.
-func (d *channelDoc) ownEvent(t metering.EventType, at time.Time) (metering.Record, *Delivery, error) {
+// channelEvent is an event for one channel alone, with its delivery.
+func (d *channelDoc) channelEvent(t metering.EventType, at time.Time) (metering.Record, *Delivery, error) {
 	id := d.record.ID
 	event := metering.Event{
 		ID: metering.EventID(t, newID(id+"/")), Type: t, Account: d.record.Account, At: at,
@@ -248,7 +248,7 @@ func (c Channels) optOut(ctx context.Context, d *channelDoc) error {
 		return err
 	}
 	for _, other := range docs {
-		if other.mailsTo(d.Target) && other.State != ChannelDisabled {
+		if other.sendsMailTo(d.Target) && other.State != ChannelDisabled {
 			if _, err := c.Disable(ctx, account, other.record.ID, unsubscribed); err != nil {
 				return err
 			}

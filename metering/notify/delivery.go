@@ -121,16 +121,16 @@ func (c Channels) Delivery(ctx context.Context, account metering.AccountID, id s
 	return *d, nil
 }
 
-// maxAsked bounds the deliveries of an account requested by tests and replays within askedWindow: each is kept for a
-// month, and goes to a server that the account has named and may not be its own.
+// maxRequested bounds the deliveries of an account requested by tests and replays within requestedWindow: each is kept
+// for a month, and goes to a server that the account has named and may not be its own.
 var (
-	maxAsked    = int(budget.Of(budget.Replays).Account)
-	askedWindow = budget.Of(budget.Replays).Window
+	maxRequested    = int(budget.Of(budget.Replays).Account)
+	requestedWindow = budget.Of(budget.Replays).Window
 )
 
-// mayAsk returns how many more deliveries an account may request, at least one, or an error.
-func (c Channels) mayAsk(ctx context.Context, account metering.AccountID) (left int, err error) {
-	left = maxAsked
+// checkQueue returns how many more deliveries an account may request, at least one, or an error.
+func (c Channels) checkQueue(ctx context.Context, account metering.AccountID) (left int, err error) {
+	left = maxRequested
 	room, err := queueRoom(ctx, c.Store, account, metering.Now(c.Clock))
 	if err != nil {
 		return 0, err
@@ -139,7 +139,7 @@ func (c Channels) mayAsk(ctx context.Context, account metering.AccountID) (left 
 		return 0, &metering.FieldError{Field: "id", Reason: fmt.Sprintf(
 			"is of an account with %d deliveries that wait for an attempt, which is the most; wait", maxQueue)}
 	}
-	since := metering.Now(c.Clock).Add(-askedWindow)
+	since := metering.Now(c.Clock).Add(-requestedWindow)
 	f := metering.RecordFilter{Kind: deliveryKind, Account: account, Newest: true}
 	for d, err := range metering.ParseRecords(c.Store.Records(ctx, f), readDelivery) {
 		if err != nil {
@@ -153,7 +153,7 @@ func (c Channels) mayAsk(ctx context.Context, account metering.AccountID) (left 
 		}
 		if left == 0 {
 			return 0, &metering.FieldError{Field: "id", Reason: fmt.Sprintf(
-				"is of an account that had %d tests and replays within a day, which is the most; wait", maxAsked)}
+				"is of an account that had %d tests and replays within a day, which is the most; wait", maxRequested)}
 		}
 	}
 	return min(left, room), nil
@@ -168,10 +168,10 @@ func (c Channels) Test(ctx context.Context, account metering.AccountID, id strin
 	if d.State != channelActive {
 		return Delivery{}, &metering.FieldError{Field: "id", Reason: "is a channel that is " + string(d.State)}
 	}
-	if _, err := c.mayAsk(ctx, account); err != nil {
+	if _, err := c.checkQueue(ctx, account); err != nil {
 		return Delivery{}, err
 	}
-	event, delivery, err := d.ownEvent(metering.EventChannelTest, metering.Now(c.Clock))
+	event, delivery, err := d.channelEvent(metering.EventChannelTest, metering.Now(c.Clock))
 	if err != nil {
 		return Delivery{}, err
 	}
@@ -180,7 +180,7 @@ func (c Channels) Test(ctx context.Context, account metering.AccountID, id strin
 		if d.Kind == email {
 			m, err := c.mailbox(ctx, account, d.Target)
 			if err == nil {
-				err = c.spend(ctx, m)
+				err = c.countMail(ctx, m)
 			}
 			if err != nil {
 				return err
@@ -230,7 +230,7 @@ func (c Channels) ReplaySince(
 	if _, err := c.Channel(ctx, account, channel); err != nil {
 		return nil, err
 	}
-	left, err := c.mayAsk(ctx, account)
+	left, err := c.checkQueue(ctx, account)
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +267,7 @@ func (c Channels) ReplaySince(
 // Replay sends the event of a delivery to its channel again, as a new delivery. That is possible while the event is
 // kept, which is for more than 30 days.
 func (c Channels) Replay(ctx context.Context, account metering.AccountID, id string) (Delivery, error) {
-	if _, err := c.mayAsk(ctx, account); err != nil {
+	if _, err := c.checkQueue(ctx, account); err != nil {
 		return Delivery{}, err
 	}
 	return c.replay(ctx, account, id)

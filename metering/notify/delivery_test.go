@@ -274,7 +274,7 @@ func TestTidy(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, waiting.ID, w.deliveries()[0].ID, "what is due stays")
 	assert.Empty(t, w.pump(), "but its event is gone")
-	assert.Equal(t, eventForgotten, w.delivery(waiting.ID).Attempts[0].Error)
+	assert.Equal(t, eventPruned, w.delivery(waiting.ID).Attempts[0].Error)
 }
 
 func TestPrintable(t *testing.T) {
@@ -343,13 +343,13 @@ func TestAskedDeliveriesAreBounded(t *testing.T) {
 	w.net.status(404)
 	failed := []Delivery{w.test(c), w.test(c), w.test(c)}
 	w.pump()
-	w.clock.Advance(askedWindow)
+	w.clock.Advance(requestedWindow)
 	var records []metering.Record
 	put := func() {
 		require.NoError(t, w.store.PutRecords(t.Context(), records...))
 		records = nil
 	}
-	for i := range maxAsked - 2 {
+	for i := range maxRequested - 2 {
 		d := Delivery{ID: fmt.Sprint("dlv_", i), Account: w.account.ID, Channel: c.ID, Event: failed[0].Event,
 			State: Delivered, ReplayOf: "dlv_x", CreatedAt: w.clock.Now()}
 		if records = append(records, d.record(0)); len(records) == metering.MaxRecordsPut {
@@ -386,7 +386,7 @@ func TestAskedDeliveriesAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	_, err = w.channels.Test(t.Context(), other.ID, theirs.ID)
 	require.NoError(t, err)
-	w.clock.Advance(askedWindow)
+	w.clock.Advance(requestedWindow)
 	_, err = w.channels.Test(t.Context(), w.account.ID, c.ID)
 	require.NoError(t, err)
 }

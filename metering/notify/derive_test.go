@@ -113,7 +113,7 @@ func TestEventsOfManyKeys(t *testing.T) {
 	w := newWorld(t)
 	w.channel("a")
 	var keys []metering.Key
-	for i := range 2*keysAtOnce + 1 {
+	for i := range 2*keyBatchSize + 1 {
 		keys = append(keys, metering.Key{
 			ID: metering.KeyID(fmt.Sprintf("key_%026d", i)), Account: w.account.ID, Name: "many", Environment: metering.Live,
 			Scopes: metering.Scopes(), Hash: [32]byte{byte(i), byte(i >> 8)}, CreatedAt: w.clock.Now().Add(-2 * horizon),
@@ -122,7 +122,7 @@ func TestEventsOfManyKeys(t *testing.T) {
 	require.NoError(t, w.store.PutKeys(t.Context(), keys...))
 	require.Empty(t, w.pump())
 	w.rotate(keys[0].ID, time.Hour)
-	w.rotate(keys[keysAtOnce].ID, time.Hour)
+	w.rotate(keys[keyBatchSize].ID, time.Hour)
 	rotated := metering.EventKeyRotated
 	require.Equal(t, []metering.EventType{rotated, rotated}, types(t, w.pump()))
 	w.clock.Advance(time.Hour)
@@ -269,15 +269,15 @@ func TestSettledNudges(t *testing.T) {
 	_, secret := w.key(nil)
 	w.pump()
 	require.NoError(t, w.charge(secret, 24_999))
-	assert.Empty(t, w.deriver.nudges)
+	assert.Empty(t, w.deriver.requests)
 	require.NoError(t, w.charge(secret, 1))
 	require.NoError(t, w.charge(secret, 1))
-	assert.Len(t, w.deriver.nudges, 1)
-	require.NoError(t, w.deriver.LookAt(t.Context(), <-w.deriver.nudges))
+	assert.Len(t, w.deriver.requests, 1)
+	require.NoError(t, w.deriver.CheckAccount(t.Context(), <-w.deriver.requests))
 	require.NoError(t, w.worker.Flush(t.Context()))
 	assert.Equal(t, []int{50}, percents(t, w.net.take()))
 	require.NoError(t, w.charge(secret, 1))
-	assert.Empty(t, w.deriver.nudges)
+	assert.Empty(t, w.deriver.requests)
 }
 
 // A running deriver learns of changes immediately: of keys from the store's Watch, of charges and refusals from the
@@ -290,7 +290,7 @@ func TestDeriverRuns(t *testing.T) {
 	woken := make(chan struct{}, 16)
 	w.deriver.Wake, w.deriver.Every = func() { woken <- struct{}{} }, time.Hour
 	done := make(chan error)
-	require.NoError(t, w.deriver.Look(ctx)) // so that it knows the account before it is charged
+	require.NoError(t, w.deriver.CheckAll(ctx)) // so that it knows the account before it is charged
 	go func() { done <- w.deriver.Run(ctx) }()
 	await := func(want ...metering.EventType) {
 		t.Helper()
@@ -349,7 +349,7 @@ func TestSPFEvents(t *testing.T) {
 func BenchmarkSettled(b *testing.B) {
 	w := newWorld(b)
 	w.channel("a")
-	require.NoError(b, w.deriver.Look(context.Background()))
+	require.NoError(b, w.deriver.CheckAll(context.Background()))
 	balance := metering.Balance{Period: metering.PeriodOf(w.clock.Now()), Used: 1, Limit: 50_000}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -376,9 +376,9 @@ func TestRefusalsOfManyKeys(t *testing.T) {
 	for i := range 2 * most {
 		refuse(w.account, fmt.Sprint("key_", i))
 	}
-	require.Len(t, w.deriver.refusals, most)
+	require.Len(t, w.deriver.refused, most)
 	refuse(other, "key_x")
-	require.Len(t, w.deriver.refusals, most+1)
+	require.Len(t, w.deriver.refused, most+1)
 }
 
 func BenchmarkRefused(b *testing.B) {
@@ -406,7 +406,7 @@ func BenchmarkLook(b *testing.B) {
 	}
 	w.pump()
 	for b.Loop() {
-		require.NoError(b, w.deriver.Look(context.Background()))
+		require.NoError(b, w.deriver.CheckAll(context.Background()))
 	}
 }
 

@@ -20,10 +20,10 @@ const (
 	horizon = 7 * 24 * time.Hour
 	// defaultEvery is the default interval between checks of all accounts that have channels.
 	defaultEvery = 10 * time.Second
-	// lookRests bounds the cost of checks: the pause after one is at least this multiple of its duration.
-	lookRests = 20
-	// maxNudges bounds the accounts that wait for a check; further ones are found by the next full check.
-	maxNudges = 1024
+	// checkPauseFactor bounds the cost of checks: the pause after one is at least this multiple of its duration.
+	checkPauseFactor = 20
+	// maxRequests bounds the accounts that wait for a check; further ones are found by the next full check.
+	maxRequests = 1024
 	// maxFaults bounds the accounts that are named in an error of a check.
 	maxFaults = 5
 )
@@ -42,13 +42,13 @@ type Deriver struct {
 	Every time.Duration // minimum interval between checks of all accounts; 0 means 10 s
 	Wake  func()        // called after events were written; may be nil
 
-	once     sync.Once
-	log      *slog.Logger
-	nudges   chan metering.AccountID
-	refusals chan refusal
-	watched  atomic.Pointer[map[metering.AccountID]*watch]
-	reports  reports
-	limited  *budget.NameLimiter // accounts notified of keys beyond their rate
+	once             sync.Once
+	log              *slog.Logger
+	requests         chan metering.AccountID
+	refused          chan refusal
+	active           atomic.Pointer[map[metering.AccountID]*activeAccount]
+	reports          reportLog
+	rateEventLimiter *budget.NameLimiter // accounts notified of keys beyond their rate
 	// Owned by the goroutine of the checks.
 	mu      sync.Mutex
 	written map[string]time.Time // ids of events that exist, and when they occurred
@@ -61,10 +61,10 @@ func (d *Deriver) init() {
 		if d.Plans == nil {
 			d.Plans = metering.DefaultPlans()
 		}
-		d.nudges, d.refusals = make(chan metering.AccountID, maxNudges), make(chan refusal, maxNudges)
-		d.limited = budget.OfAccounts(budget.RateEvents)
+		d.requests, d.refused = make(chan metering.AccountID, maxRequests), make(chan refusal, maxRequests)
+		d.rateEventLimiter = budget.OfAccounts(budget.RateEvents)
 		d.written, d.spfSeen = map[string]time.Time{}, map[string]time.Time{}
-		d.watched.Store(&map[metering.AccountID]*watch{})
+		d.active.Store(&map[metering.AccountID]*activeAccount{})
 	})
 }
 
@@ -73,36 +73,36 @@ func (d *Deriver) init() {
 func (d *Deriver) Run(ctx context.Context) error {
 	d.init()
 	var beside sync.WaitGroup
-	beside.Go(func() { d.follow(ctx) })
+	beside.Go(func() { d.followChanges(ctx) })
 	defer beside.Wait()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
-		case account := <-d.nudges:
-			d.report(ctx, metering.Contain(func() error { return d.LookAt(ctx, account) }))
-		case s := <-d.refusals:
-			d.report(ctx, metering.Contain(func() error { return d.record(ctx, s) }))
+		case account := <-d.requests:
+			d.logError(ctx, metering.Contain(func() error { return d.CheckAccount(ctx, account) }))
+		case s := <-d.refused:
+			d.logError(ctx, metering.Contain(func() error { return d.record(ctx, s) }))
 		case <-timer.C:
 			began := time.Now()
-			d.report(ctx, metering.Contain(func() error { return d.Look(ctx) }))
-			timer.Reset(max(cmp.Or(d.Every, defaultEvery), lookRests*time.Since(began)))
+			d.logError(ctx, metering.Contain(func() error { return d.CheckAll(ctx) }))
+			timer.Reset(max(cmp.Or(d.Every, defaultEvery), checkPauseFactor*time.Since(began)))
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-func (d *Deriver) report(ctx context.Context, err error) {
+func (d *Deriver) logError(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
-		d.log.Error("looking for events", "error", err)
+		d.log.Error("checking for events", "error", err)
 	}
 }
 
-// follow triggers a check for every change of a key or an account, until the context ends.
-func (d *Deriver) follow(ctx context.Context) {
+// followChanges triggers a check for every change of a key or an account, until the context ends.
+func (d *Deriver) followChanges(ctx context.Context) {
 	for ctx.Err() == nil {
-		d.report(ctx, metering.Contain(func() error { d.nudgeChanged(ctx); return nil }))
+		d.logError(ctx, metering.Contain(func() error { d.requestChanged(ctx); return nil }))
 		select {
 		case <-time.After(time.Second):
 		case <-ctx.Done():
@@ -110,37 +110,37 @@ func (d *Deriver) follow(ctx context.Context) {
 	}
 }
 
-func (d *Deriver) nudgeChanged(ctx context.Context) {
+func (d *Deriver) requestChanged(ctx context.Context) {
 	for change, err := range d.Store.Watch(ctx, 0) {
 		if err != nil {
 			return
 		}
 		if change.Account != "" {
-			d.Nudge(change.Account)
+			d.RequestCheck(change.Account)
 		} else {
-			d.NudgeKey(ctx, change.Key)
+			d.RequestCheckOfKey(ctx, change.Key)
 		}
 	}
 }
 
-// Nudge requests a check of an account. It does not block.
-func (d *Deriver) Nudge(account metering.AccountID) {
+// RequestCheck requests a check of an account. It does not block.
+func (d *Deriver) RequestCheck(account metering.AccountID) {
 	d.init()
 	select {
-	case d.nudges <- account:
+	case d.requests <- account:
 	default:
 	}
 }
 
-// NudgeKey requests a check of the account of a key.
-func (d *Deriver) NudgeKey(ctx context.Context, id metering.KeyID) {
+// RequestCheckOfKey requests a check of the account of a key.
+func (d *Deriver) RequestCheckOfKey(ctx context.Context, id metering.KeyID) {
 	if key, err := d.Store.Key(ctx, id); err == nil {
-		d.Nudge(key.Account)
+		d.RequestCheck(key.Account)
 	}
 }
 
-// Look checks all accounts that have channels.
-func (d *Deriver) Look(ctx context.Context) error {
+// CheckAll checks all accounts that have channels.
+func (d *Deriver) CheckAll(ctx context.Context) error {
 	d.init()
 	channels, err := channelsOf(ctx, d.Store, "")
 	if err != nil {
@@ -150,15 +150,15 @@ func (d *Deriver) Look(ctx context.Context) error {
 	for _, c := range channels {
 		active[c.record.Account] = active[c.record.Account] || c.State == channelActive
 	}
-	d.watch(active)
-	d.forget()
+	d.setActive(active)
+	d.pruneMemory()
 	var faults []error
 	failed := 0
 	for account, is := range active {
 		if !is || ctx.Err() != nil {
 			continue
 		}
-		if err := d.look(ctx, account); err != nil {
+		if err := d.check(ctx, account); err != nil {
 			if failed++; failed <= maxFaults {
 				faults = append(faults, err)
 			}
@@ -170,14 +170,14 @@ func (d *Deriver) Look(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// LookAt checks one account, if it has a channel.
-func (d *Deriver) LookAt(ctx context.Context, account metering.AccountID) error {
+// CheckAccount checks one account, if it has a channel.
+func (d *Deriver) CheckAccount(ctx context.Context, account metering.AccountID) error {
 	d.init()
 	has, err := d.hasChannel(ctx, account)
 	if err != nil || !has {
 		return err
 	}
-	return d.look(ctx, account)
+	return d.check(ctx, account)
 }
 
 func (d *Deriver) hasChannel(ctx context.Context, account metering.AccountID) (bool, error) {
@@ -190,30 +190,30 @@ func (d *Deriver) hasChannel(ctx context.Context, account metering.AccountID) (b
 	return false, err
 }
 
-// look checks an account and derives all its events.
-func (d *Deriver) look(ctx context.Context, id metering.AccountID) error {
+// check checks an account and derives all its events.
+func (d *Deriver) check(ctx context.Context, id metering.AccountID) error {
 	at := metering.Now(d.Clock)
 	account, err := d.Store.Account(ctx, id)
 	if err != nil {
-		return fmt.Errorf("looking at account %s: %w", id, err)
+		return fmt.Errorf("checking account %s: %w", id, err)
 	}
-	used, err := d.usage(ctx, account, at)
+	used, err := d.usageEvents(ctx, account, at)
 	if err != nil {
 		return err
 	}
-	lines, err := d.lookAtKeys(ctx, id, at)
+	lines, err := d.checkKeys(ctx, id, at)
 	if err != nil {
 		return err // also since profiles of keys that were not read would be taken for removed
 	}
 	err = d.write(ctx, used, at)
-	return errors.Join(err, d.lookAtSPF(ctx, id, lines, at))
+	return errors.Join(err, d.checkSPF(ctx, id, lines, at))
 }
 
-// keysAtOnce is how many keys are read at once: an account may have a hundred thousand.
-const keysAtOnce = metering.MaxKeyIDs
+// keyBatchSize is how many keys are read at once: an account may have a hundred thousand.
+const keyBatchSize = metering.MaxKeyIDs
 
-// lookAtKeys derives events about the keys of an account, and returns the first of each line of rotations.
-func (d *Deriver) lookAtKeys(ctx context.Context, id metering.AccountID, at time.Time) ([]metering.KeyID, error) {
+// checkKeys derives events about the keys of an account, and returns the first of each line of rotations.
+func (d *Deriver) checkKeys(ctx context.Context, id metering.AccountID, at time.Time) ([]metering.KeyID, error) {
 	var lines []metering.KeyID
 	var some []metering.Key
 	derive := func() error {
@@ -233,12 +233,12 @@ func (d *Deriver) lookAtKeys(ctx context.Context, id metering.AccountID, at time
 			if key.RotatedFrom == "" {
 				lines = append(lines, key.ID)
 			}
-			if some = append(some, key); len(some) == keysAtOnce {
+			if some = append(some, key); len(some) == keyBatchSize {
 				err = derive()
 			}
 		}
 		if err != nil {
-			return lines, fmt.Errorf("looking at the keys of account %s: %w", id, err)
+			return lines, fmt.Errorf("checking the keys of account %s: %w", id, err)
 		}
 	}
 	return lines, derive()
@@ -305,8 +305,8 @@ func (d *Deriver) exists(id string) bool {
 	return ok
 }
 
-// forget drops what no longer matters from memory. Usage events count until their month is over.
-func (d *Deriver) forget() {
+// pruneMemory drops what no longer matters from memory. Usage events count until their month is over.
+func (d *Deriver) pruneMemory() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	limit := metering.Now(d.Clock).Add(-keepFor)
@@ -322,8 +322,8 @@ func (d *Deriver) forget() {
 	}
 }
 
-// notices are the times before the expiry of a key at which its account is notified.
-var notices = []struct {
+// expiryNotices are the times before the expiry of a key at which its account is notified.
+var expiryNotices = []struct {
 	before time.Duration
 	name   string // part of the event's id
 }{
@@ -356,7 +356,7 @@ func keyEvents(
 		f.NewKeyID, f.NewPrefix = "", ""
 		add(metering.EventKeyCreated, k.CreatedAt, "", f)
 	}
-	end, ended := endOf(k)
+	end, ended := keyEnd(k)
 	if k.GraceUntil != nil && rotated {
 		f := about
 		if k.GraceUntil.After(next.CreatedAt) {
@@ -371,13 +371,13 @@ func keyEvents(
 		add(ended, end, "", about)
 	}
 	if ended == metering.EventKeyExpired && k.RotatedTo == "" {
-		for i, n := range notices {
+		for i, n := range expiryNotices {
 			when := k.ExpiresAt.Add(-n.before)
-			late := *k.ExpiresAt // from then on the notice is no news
-			if i+1 < len(notices) {
-				late = late.Add(-notices[i+1].before)
+			obsoleteAt := *k.ExpiresAt // from then on the notice is no news
+			if i+1 < len(expiryNotices) {
+				obsoleteAt = obsoleteAt.Add(-expiryNotices[i+1].before)
 			}
-			if when.After(k.CreatedAt) && at.Before(late) {
+			if when.After(k.CreatedAt) && at.Before(obsoleteAt) {
 				add(metering.EventKeyExpiresSoon, when, "/"+n.name, about)
 			}
 		}
@@ -385,8 +385,8 @@ func keyEvents(
 	return list
 }
 
-// endOf returns when and why a key ends or has ended: whichever comes first, revocation, end of grace or expiry.
-func endOf(k metering.Key) (at time.Time, by metering.EventType) {
+// keyEnd returns when and why a key ends or has ended: whichever comes first, revocation, end of grace or expiry.
+func keyEnd(k metering.Key) (at time.Time, by metering.EventType) {
 	first := func(when *time.Time, t metering.EventType) {
 		if when != nil && (by == "" || when.Before(at)) {
 			at, by = *when, t

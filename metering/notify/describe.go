@@ -165,7 +165,7 @@ func (f facts) aboutDomain(values map[string]string) {
 	for _, one := range f.Findings {
 		faults = append(faults, line(one.Title, maxName))
 	}
-	values["Who can fix it"], values["Details"], values["Faults"] = line(f.Mend, maxError), line(f.URL, maxError), listed(faults)
+	values["Who can fix it"], values["Details"], values["Faults"] = line(f.FixedBy, maxError), line(f.URL, maxError), listed(faults)
 	if f.FirstSeen != nil && f.Record != "" {
 		values["Old"], values["New"] = cmp.Or(listed(f.Old), "none"), cmp.Or(listed(f.New), "none")
 		values["First seen"] = moment(f.FirstSeen)
@@ -268,7 +268,7 @@ type facts struct {
 type domainFacts struct {
 	WatchID   string        `json:"watch_id,omitempty"`
 	URL       string        `json:"url,omitempty"`
-	Mend      string        `json:"mend,omitempty"` // who can fix it
+	FixedBy   string        `json:"mend,omitempty"` // who can fix it
 	Record    string        `json:"name,omitempty"`
 	Type      string        `json:"type,omitempty"`
 	Label     string        `json:"label,omitempty"`

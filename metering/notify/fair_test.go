@@ -79,7 +79,7 @@ func TestManyEvents(t *testing.T) {
 		w.clock.Advance(time.Second)
 		w.channel("a")
 		w.key(nil)
-		require.NoError(t, w.deriver.Look(t.Context()))
+		require.NoError(t, w.deriver.CheckAll(t.Context()))
 		stop := w.run()
 		time.Sleep(2 * pollEvery)
 		synctest.Wait()
@@ -135,7 +135,7 @@ func TestLookAtBrokenStore(t *testing.T) {
 		w.channel("a")
 	}
 	w.deriver.Store = brokenAccounts{w.store}
-	err := w.deriver.Look(t.Context())
+	err := w.deriver.CheckAll(t.Context())
 	require.ErrorIs(t, err, errBroken)
 	assert.LessOrEqual(t, strings.Count(err.Error(), errBroken.Error()), maxFaults)
 	assert.Contains(t, err.Error(), "and 25 accounts more")

@@ -13,8 +13,8 @@ import (
 // A ReasonError is returned by the dialer of a [Worker] or a [MailServer] to give the reason why a connection failed.
 type ReasonError = metering.ReasonError
 
-// plain returns the cause of a failed attempt, in words for members.
-func plain(ctx context.Context, err error) string {
+// reasonOf returns the cause of a failed attempt, in words for members.
+func reasonOf(ctx context.Context, err error) string {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return "no answer within " + strconv.Itoa(int(attemptTime/time.Second)) + " s"
 	}
@@ -25,8 +25,8 @@ func plain(ctx context.Context, err error) string {
 	return metering.Reason(err, "receiver")
 }
 
-// unsendable ends a delivery whose message could not be built. The reason is logged.
-func unsendable(err error) result {
+// messageFault ends a delivery whose message could not be built. The reason is logged.
+func messageFault(err error) result {
 	text := "the message of the event could not be written"
 	if reason, ok := errors.AsType[*ReasonError](err); ok {
 		text = reason.Reason

@@ -52,13 +52,13 @@ func TestPlain(t *testing.T) {
 		"the address is not public": &ReasonError{Reason: "the address is not public", Err: broken},
 	} {
 		require.Empty(t, diagtest.Leaks(want))
-		require.Equal(t, want, plain(t.Context(), &url.Error{Op: "Post", URL: "https://a.example/secret", Err: err}))
+		require.Equal(t, want, reasonOf(t.Context(), &url.Error{Op: "Post", URL: "https://a.example/secret", Err: err}))
 	}
 }
 
 // A server that speaks plain HTTP where TLS is expected.
 func TestPlainScheme(t *testing.T) {
-	require.Equal(t, "the receiver does not accept the TLS handshake", plain(t.Context(), http.ErrSchemeMismatch))
+	require.Equal(t, "the receiver does not accept the TLS handshake", reasonOf(t.Context(), http.ErrSchemeMismatch))
 }
 
 // brokenKey is a key that signs nothing.

@@ -99,7 +99,7 @@ func (s *MailServer) send(ctx context.Context, m *message) result {
 	}
 	l, err := m.letter(s.Confirm)
 	if err != nil {
-		return unsendable(err)
+		return messageFault(err)
 	}
 	l.more = append(l.more, m.listFields(s.Unsubscribe)...)
 	return s.submit(ctx, l)
@@ -109,11 +109,11 @@ func (s *MailServer) send(ctx context.Context, m *message) result {
 func (s *MailServer) submit(ctx context.Context, l *letter) result {
 	text, err := l.write(s.From, s.DKIM)
 	if err != nil {
-		return unsendable(err)
+		return messageFault(err)
 	}
 	client, err := s.connect(ctx)
 	if err != nil { // an error here concerns the connection, not the message
-		r := result{verdict: retry, err: plain(ctx, err)}
+		r := result{verdict: retry, err: reasonOf(ctx, err)}
 		if answer, ok := errors.AsType[*smtp.SMTPError](err); ok {
 			r.status = answer.Code
 		}
@@ -128,7 +128,7 @@ func (s *MailServer) submit(ctx context.Context, l *letter) result {
 		_ = client.Quit() // the message is taken already
 		return result{verdict: accepted, status: 250}
 	case !ok:
-		return result{verdict: retry, err: plain(ctx, err)}
+		return result{verdict: retry, err: reasonOf(ctx, err)}
 	}
 	r := result{verdict: retry, status: answer.Code, response: printable([]byte(answer.Message))}
 	r.err = fmt.Sprintf("the mail server answered %d", answer.Code)

@@ -13,27 +13,27 @@ import (
 
 var _ metering.Observer = (*Deriver)(nil)
 
-// watch registers accounts with the hot path of charges.
-func (d *Deriver) watch(active map[metering.AccountID]bool) {
-	old := *d.watched.Load()
-	current := make(map[metering.AccountID]*watch, len(active))
+// setActive registers accounts with the hot path of charges.
+func (d *Deriver) setActive(active map[metering.AccountID]bool) {
+	old := *d.active.Load()
+	current := make(map[metering.AccountID]*activeAccount, len(active))
 	for account, is := range active {
 		if !is {
 			continue
 		}
 		if current[account] = old[account]; current[account] == nil {
-			current[account] = &watch{}
+			current[account] = &activeAccount{}
 		}
 	}
 	if !maps.Equal(old, current) {
-		d.watched.Store(&current)
+		d.active.Store(&current)
 	}
 }
 
 // Settled implements [metering.Observer]. It costs a lookup in a map, and never blocks: whatever it drops is found by
 // the next check.
 func (d *Deriver) Settled(account metering.AccountID, b metering.Balance) {
-	all := d.watched.Load()
+	all := d.active.Load()
 	if all == nil {
 		return
 	}
@@ -41,16 +41,16 @@ func (d *Deriver) Settled(account metering.AccountID, b metering.Balance) {
 	if w == nil {
 		return
 	}
-	if m := w.next.Load(); m != nil && m.period == b.Period && b.Used < m.used {
+	if m := w.nextMark.Load(); m != nil && m.period == b.Period && b.Used < m.used {
 		return
 	}
-	if w.nudged.Swap(true) {
+	if w.checkRequested.Swap(true) {
 		return
 	}
 	select {
-	case d.nudges <- account:
+	case d.requests <- account:
 	default:
-		w.nudged.Store(false)
+		w.checkRequested.Store(false)
 	}
 }
 
@@ -77,7 +77,7 @@ func (d *Deriver) Refused(c *metering.Caller, err error) {
 		return
 	}
 	hour := at.Truncate(time.Hour)
-	if !d.reports.due("rate/"+string(c.Key.ID), at) || !d.limited.Take(string(c.Account.ID), at).Allowed {
+	if !d.reports.due("rate/"+string(c.Key.ID), at) || !d.rateEventLimiter.Take(string(c.Account.ID), at).Allowed {
 		return
 	}
 	id := metering.EventID(metering.EventRateLimited, string(c.Key.ID)+"/"+hour.Format(time.RFC3339))
@@ -131,7 +131,7 @@ func (d *Deriver) markDeprecated(ctx context.Context, s refusal) error {
 	if err != nil {
 		return err
 	}
-	d.reports.settle(s.id, s.until)
+	d.reports.setNext(s.id, s.until)
 	if first && has && d.Wake != nil {
 		d.Wake()
 	}
@@ -155,9 +155,9 @@ func (d *Deriver) quotaExceeded(c *metering.Caller, q *metering.QuotaError, at t
 // enqueue passes a refusal on, if the queue has room.
 func (d *Deriver) enqueue(s refusal) {
 	select {
-	case d.refusals <- s:
+	case d.refused <- s:
 	default:
-		d.reports.settle(s.id, time.Time{})
+		d.reports.setNext(s.id, time.Time{})
 	}
 }
 
@@ -172,7 +172,7 @@ func (d *Deriver) record(ctx context.Context, s refusal) error {
 	}
 	events := []metering.Event{s.event}
 	if s.event.Type == metering.EventQuotaExceeded {
-		more, err := d.spent(ctx, s)
+		more, err := d.budgetSpent(ctx, s)
 		if err != nil {
 			return err
 		}
@@ -181,12 +181,12 @@ func (d *Deriver) record(ctx context.Context, s refusal) error {
 	if err := d.write(ctx, events, metering.Now(d.Clock)); err != nil {
 		return err
 	}
-	d.reports.settle(s.id, s.until)
+	d.reports.setNext(s.id, s.until)
 	return nil
 }
 
-// spent reports that the budget is spent even if a few credits are left, too few for a request.
-func (d *Deriver) spent(ctx context.Context, s refusal) ([]metering.Event, error) {
+// budgetSpent reports that the budget is spent even if a few credits are left, too few for a request.
+func (d *Deriver) budgetSpent(ctx context.Context, s refusal) ([]metering.Event, error) {
 	account, err := d.Store.Account(ctx, s.account)
 	if err != nil {
 		return nil, err
@@ -196,42 +196,42 @@ func (d *Deriver) spent(ctx context.Context, s refusal) ([]metering.Event, error
 		return nil, err
 	}
 	cents, ok := u.budget()
-	if !ok || u.balance.Used < u.budgetMark() { // held credits may still be released
+	if !ok || u.balance.Used < u.budgetThreshold() { // held credits may still be released
 		return nil, nil
 	}
 	part := "/" + strconv.FormatInt(cents, 10)
 	return []metering.Event{u.event(metering.EventBudgetReached, part, s.event.At, u.facts())}, nil
 }
 
-// reports remembers reported refusals, so that a flood of them costs one map lookup each.
-type reports struct {
-	mu   sync.Mutex
-	next map[string]time.Time // when it may be reported again
+// reportLog remembers reported refusals, so that a flood of them costs one map lookup each.
+type reportLog struct {
+	mu        sync.Mutex
+	notBefore map[string]time.Time // when it may be reported again
 }
 
 const (
-	// againAfter is the delay before a failed report is retried.
-	againAfter = time.Minute
+	// retryReportAfter is the delay before a failed report is retried.
+	retryReportAfter = time.Minute
 	// maxReports bounds the memory: beyond it all is forgotten, and found to be stored.
 	maxReports = 100_000
 )
 
 // due reports whether a refusal is due for a report, and marks it as reported.
-func (r *reports) due(name string, at time.Time) bool {
+func (r *reportLog) due(name string, at time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if at.Before(r.next[name]) {
+	if at.Before(r.notBefore[name]) {
 		return false
 	}
-	if r.next == nil || len(r.next) >= maxReports {
-		r.next = map[string]time.Time{}
+	if r.notBefore == nil || len(r.notBefore) >= maxReports {
+		r.notBefore = map[string]time.Time{}
 	}
-	r.next[name] = at.Add(againAfter)
+	r.notBefore[name] = at.Add(retryReportAfter)
 	return true
 }
 
-func (r *reports) settle(name string, next time.Time) {
+func (r *reportLog) setNext(name string, next time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.next[name] = next
+	r.notBefore[name] = next
 }

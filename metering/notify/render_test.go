@@ -60,7 +60,7 @@ func samples(t *testing.T) map[metering.EventType]any {
 	gone.Reason = "the receiver answered 410 Gone"
 	domain := facts{Account: account, Domain: "example.com", domainFacts: domainFacts{
 		WatchID: "wat_upsziryuw2zobj3pcnefb7xvta", URL: "https://diag.example/dashboard/domains/example.com",
-		Mend: "the DNS of example.com (ns1.example.net)",
+		FixedBy: "the DNS of example.com (ns1.example.net)",
 	}}
 	worse, better, record, ending, lost := domain, domain, domain, domain, domain
 	worse.Findings = []domainFault{{"spf.all.pass", "error", "Everybody may send"}, {"dmarc.policy.none", "warning", "p=none"}}
@@ -137,7 +137,7 @@ func TestRenderingOfAnything(t *testing.T) {
 	long := strings.Repeat("<&*_[x](https://evil.example)`~=?utf-8?q?a?=\r\nBcc: x@example.com ", 40)
 	hostile := facts{
 		KeyID: "key_x", KeyName: long, ProfileName: long, Domain: "example.com", Error: long, ChannelName: long, Reason: long,
-		domainFacts: domainFacts{WatchID: long, URL: long, Mend: long, Record: long, Type: long, Label: long, Old: []string{long},
+		domainFacts: domainFacts{WatchID: long, URL: long, FixedBy: long, Record: long, Type: long, Label: long, Old: []string{long},
 			New: []string{long}, FirstSeen: new(occurred), Flips: 1 << 40, Findings: []domainFault{{long, long, long}}, Expiring: long},
 		Revoked: metering.RevokedManual, Used: 1 << 60, Limit: 1 << 60, Budget: 1 << 60, Cost: 1 << 60,
 	}

@@ -40,16 +40,16 @@ func (w *Worker) send(ctx context.Context, m *message) result {
 	}
 	req, err := m.request(ctx)
 	if err != nil {
-		return unsendable(err)
+		return messageFault(err)
 	}
 	resp, err := w.client.Do(req)
 	if err != nil {
-		return result{verdict: retry, err: plain(ctx, err)}
+		return result{verdict: retry, err: reasonOf(ctx, err)}
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil && ctx.Err() != nil {
-		return result{verdict: retry, status: resp.StatusCode, err: plain(ctx, err)}
+		return result{verdict: retry, status: resp.StatusCode, err: reasonOf(ctx, err)}
 	}
 	r := result{
 		verdict: verdictOf(resp.StatusCode), status: resp.StatusCode,
@@ -57,7 +57,7 @@ func (w *Worker) send(ctx context.Context, m *message) result {
 	}
 	r.judge(m.channel.Kind, body)
 	if r.verdict != accepted {
-		r.response = printable([]byte(m.channel.clean(string(body)))) // before it is cut in the middle of a secret
+		r.response = printable([]byte(m.channel.redact(string(body)))) // before it is cut in the middle of a secret
 		if r.err == "" {
 			r.err = strings.TrimSpace(fmt.Sprintf("the receiver answered %d %s", r.status, http.StatusText(r.status)))
 		}

@@ -45,8 +45,8 @@ type SPFResolution struct {
 // was removed is seen by its note.
 const spfKind = "spf_profile"
 
-// lookAtSPF derives events about the profiles of an account.
-func (d *Deriver) lookAtSPF(
+// checkSPF derives events about the profiles of an account.
+func (d *Deriver) checkSPF(
 	ctx context.Context, account metering.AccountID, lines []metering.KeyID, at time.Time,
 ) error {
 	if d.SPF == nil {
@@ -55,19 +55,19 @@ func (d *Deriver) lookAtSPF(
 	noted := map[string]metering.Record{}
 	for r, err := range d.Store.Records(ctx, metering.RecordFilter{Kind: spfKind, Account: account}) {
 		if err != nil {
-			return fmt.Errorf("looking at the SPF profiles of account %s: %w", account, err)
+			return fmt.Errorf("checking the SPF profiles of account %s: %w", account, err)
 		}
 		noted[r.ID] = r
 	}
 	for _, key := range lines {
 		profiles, err := d.SPF.Profiles(ctx, key)
 		if err != nil {
-			return fmt.Errorf("looking at the SPF profiles of key %s: %w", key, err)
+			return fmt.Errorf("checking the SPF profiles of key %s: %w", key, err)
 		}
 		for _, p := range profiles {
 			_, known := noted[p.ID]
 			delete(noted, p.ID)
-			if err := d.lookAtProfile(ctx, account, p, known, at); err != nil {
+			if err := d.checkProfile(ctx, account, p, known, at); err != nil {
 				return err
 			}
 		}
@@ -80,7 +80,7 @@ func (d *Deriver) lookAtSPF(
 	return nil
 }
 
-func (d *Deriver) lookAtProfile(
+func (d *Deriver) checkProfile(
 	ctx context.Context, account metering.AccountID, p SPFProfile, known bool, at time.Time,
 ) error {
 	event := func(t metering.EventType, part string, when time.Time, f facts) metering.Event {
@@ -106,7 +106,7 @@ func (d *Deriver) lookAtProfile(
 	}
 	resolutions, err := d.SPF.Resolutions(ctx, p.ID, since)
 	if err != nil {
-		return fmt.Errorf("looking at SPF profile %s: %w", p.ID, err)
+		return fmt.Errorf("checking SPF profile %s: %w", p.ID, err)
 	}
 	for i, r := range resolutions {
 		if r.At.Before(since) { // it is the earlier state

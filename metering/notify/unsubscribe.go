@@ -35,13 +35,13 @@ func (m *message) listFields(base string) [][2]string {
 }
 
 // Unsubscribe is the handler behind [MailServer.Unsubscribe]: the last two parts of the path are the channel and its
-// key. POST ends all channels of the account that send mail to the address; GET shows a button, since programs that look
-// at mail open links.
+// key. POST ends all channels of the account that send mail to the address; GET shows a button, since programs that
+// look at mail open links.
 type Unsubscribe struct{ Channels Channels }
 
 // ServeHTTP implements [http.Handler].
 func (u Unsubscribe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	answer := recipientPage(w, "Unsubscribe")
+	answer := recipientPageWriter(w, "Unsubscribe")
 	d, err := u.Channels.byKey(r, (*channelDoc).unsubscribeKey)
 	switch {
 	case errors.Is(err, metering.ErrNotFound):
@@ -60,13 +60,13 @@ func (u Unsubscribe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Confirm is the handler behind [MailServer.Confirm]: the last two parts of the path are the channel and the code that its
-// address was sent. POST confirms; GET shows a button.
+// Confirm is the handler behind [MailServer.Confirm]: the last two parts of the path are the channel and the code that
+// its address was sent. POST confirms; GET shows a button.
 type Confirm struct{ Channels Channels }
 
 // ServeHTTP implements [http.Handler].
 func (c Confirm) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	answer := recipientPage(w, "Confirm notifications")
+	answer := recipientPageWriter(w, "Confirm notifications")
 	d, err := c.Channels.byKey(r, (*channelDoc).confirmCode)
 	if err == nil && r.Method == http.MethodPost {
 		_, err = c.Channels.Confirm(r.Context(), d.record.Account, d.record.ID, path.Base(r.URL.Path))
@@ -84,8 +84,8 @@ func (c Confirm) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// recipientPage returns a function that writes a page for the reader of a message who followed a link in it.
-func recipientPage(w http.ResponseWriter, title string) func(status int, text string) {
+// recipientPageWriter returns a function that writes a page for the reader of a message who followed a link in it.
+func recipientPageWriter(w http.ResponseWriter, title string) func(status int, text string) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
 	h.Set("Content-Type", "text/html; charset=utf-8")

@@ -30,8 +30,8 @@ type usage struct {
 	balance metering.Balance
 }
 
-// usage derives the events of this month, and shortly after its end of the last one.
-func (d *Deriver) usage(ctx context.Context, account metering.Account, at time.Time) ([]metering.Event, error) {
+// usageEvents derives the events of this month, and shortly after its end of the last one.
+func (d *Deriver) usageEvents(ctx context.Context, account metering.Account, at time.Time) ([]metering.Event, error) {
 	period := metering.PeriodOf(at)
 	var list []metering.Event
 	if before := metering.PeriodOf(at.Add(-lateSettlement)); before != period {
@@ -45,9 +45,9 @@ func (d *Deriver) usage(ctx context.Context, account metering.Account, at time.T
 	if err != nil {
 		return nil, err
 	}
-	if w := (*d.watched.Load())[account.ID]; w != nil {
-		w.next.Store(&mark{period, u.next()})
-		w.nudged.Store(false)
+	if w := (*d.active.Load())[account.ID]; w != nil {
+		w.nextMark.Store(&usageMark{period, u.next()})
+		w.checkRequested.Store(false)
 	}
 	return append(list, u.events(at)...), nil
 }
@@ -55,13 +55,13 @@ func (d *Deriver) usage(ctx context.Context, account metering.Account, at time.T
 func (d *Deriver) balance(ctx context.Context, account metering.Account, p metering.Period) (usage, error) {
 	b, err := d.Store.Balance(ctx, account.ID, p)
 	if err != nil {
-		return usage{}, fmt.Errorf("looking at the balance of account %s: %w", account.ID, err)
+		return usage{}, fmt.Errorf("checking the balance of account %s: %w", account.ID, err)
 	}
 	return usage{account, d.Plans.In(p)[account.PlanIn(p)], b}, nil
 }
 
-// included is the use within the allowance.
-func (u usage) included() int64 { return u.balance.Used - u.balance.Overage }
+// allowanceUsed is the use within the allowance.
+func (u usage) allowanceUsed() int64 { return u.balance.Used - u.balance.Overage }
 
 // ceiling returns the largest possible use.
 func (u usage) ceiling() int64 {
@@ -84,7 +84,7 @@ func (u usage) events(at time.Time) (list []metering.Event) {
 	add := func(t metering.EventType, part string, f usageFacts) { list = append(list, u.event(t, part, at, f)) }
 	limit := strconv.FormatInt(u.balance.Limit, 10)
 	for i := len(usageThresholds) - 1; i >= 0; i-- {
-		if n := usageThresholds[i]; u.balance.Limit > 0 && u.included() >= portion(u.balance.Limit, n) {
+		if n := usageThresholds[i]; u.balance.Limit > 0 && u.allowanceUsed() >= percentOf(u.balance.Limit, n) {
 			f := about
 			f.Percent = n
 			add(metering.EventUsageThreshold, "/"+limit+"/"+strconv.Itoa(n), f)
@@ -99,7 +99,7 @@ func (u usage) events(at time.Time) (list []metering.Event) {
 		switch used := u.balance.Used; {
 		case used >= u.ceiling():
 			add(metering.EventBudgetReached, part, about)
-		case used >= u.budgetMark():
+		case used >= u.budgetThreshold():
 			about.Percent = budgetPercent
 			add(metering.EventBudgetThreshold, part, about)
 		}
@@ -130,16 +130,16 @@ func cents(micros int64) int64 {
 	return whole + (rest+metering.MicrosPerCent/2)/metering.MicrosPerCent
 }
 
-// portion is the least whole number that is at least so many percent of n.
-func portion(n int64, percent int) int64 {
+// percentOf is the least whole number that is at least so many percent of n.
+func percentOf(n int64, percent int) int64 {
 	p := int64(percent)
 	return n/100*p + (n%100*p+99)/100
 }
 
-// budgetMark is the use at which the budget is spent to [budgetPercent].
-func (u usage) budgetMark() int64 {
-	from := max(u.balance.Limit, u.included())
-	return from + portion(max(0, u.ceiling()-from), budgetPercent)
+// budgetThreshold is the use at which the budget is spent to [budgetPercent].
+func (u usage) budgetThreshold() int64 {
+	from := max(u.balance.Limit, u.allowanceUsed())
+	return from + percentOf(max(0, u.ceiling()-from), budgetPercent)
 }
 
 // next returns the use at which the next event is due.
@@ -152,29 +152,29 @@ func (u usage) next() int64 {
 	}
 	if u.balance.Limit > 0 {
 		for _, n := range usageThresholds {
-			mark(portion(u.balance.Limit, n) + u.balance.Overage)
+			mark(percentOf(u.balance.Limit, n) + u.balance.Overage)
 		}
 	}
 	if u.account.OverageEnabled && !u.plan.HasHardCap() && u.balance.Overage == 0 {
-		mark(max(u.balance.Limit, u.included()) + 1)
+		mark(max(u.balance.Limit, u.allowanceUsed()) + 1)
 	}
 	if _, ok := u.budget(); ok {
-		mark(u.budgetMark())
+		mark(u.budgetThreshold())
 		mark(u.ceiling())
 	}
 	return next
 }
 
-// baseline marks the thresholds that an account has passed already as reported, so that its only active channel
+// markReported marks the thresholds that an account has passed already as reported, so that its only active channel
 // receives new events only, and forgets its SPF profiles. If another channel is active, they were reported.
-func (c Channels) baseline(ctx context.Context, account metering.Account, existing []Channel) error {
+func (c Channels) markReported(ctx context.Context, account metering.Account, existing []Channel) error {
 	if slices.ContainsFunc(existing, func(c Channel) bool { return c.State == channelActive }) {
 		return nil
 	}
 	d := Deriver{Store: c.Store, Plans: c.Plans, Clock: c.Clock}
 	d.init()
 	at := metering.Now(c.Clock)
-	events, err := d.usage(ctx, account, at)
+	events, err := d.usageEvents(ctx, account, at)
 	if err != nil {
 		return err
 	}
@@ -197,14 +197,14 @@ func (c Channels) baseline(ctx context.Context, account metering.Account, existi
 	return c.forgetProfiles(ctx, account.ID)
 }
 
-// A watch is what the hot path of charges knows of an account that has channels.
-type watch struct {
-	next   atomic.Pointer[mark]
-	nudged atomic.Bool // the account waits for a check
+// An activeAccount is what the hot path of charges knows of an account that has channels.
+type activeAccount struct {
+	nextMark       atomic.Pointer[usageMark]
+	checkRequested atomic.Bool // the account waits for a check
 }
 
-// A mark is the use of a month at which the next event is due.
-type mark struct {
+// A usageMark is the use of a month at which the next event is due.
+type usageMark struct {
 	period metering.Period
 	used   int64
 }

@@ -101,7 +101,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		began := time.Now()
 		err := metering.Contain(func() error { _, err := w.step(ctx); return err })
 		if err != nil && ctx.Err() == nil {
-			w.log.Error("looking for notifications", "error", err)
+			w.log.Error("listing notifications that are due", "error", err)
 		}
 		select { // a long queue costs no more than a part of the time
 		case <-time.After(min(rests*time.Since(began), maxRest)):
@@ -203,7 +203,7 @@ func (w *Worker) outgoing(
 		}
 	}
 	for _, c := range channels {
-		if !c.wants(event) || len(list) == metering.MaxRecordsPut {
+		if !c.receives(event) || len(list) == metering.MaxRecordsPut {
 			continue
 		}
 		at := metering.Now(w.Clock)
@@ -305,8 +305,8 @@ func (w *Worker) done(d job, err error) {
 	}
 }
 
-// note remembers whether a channel works.
-func (w *Worker) note(channel string, works bool) {
+// setWorking remembers whether a channel works.
+func (w *Worker) setWorking(channel string, works bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if works {

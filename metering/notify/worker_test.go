@@ -120,7 +120,7 @@ func TestManyDerivers(t *testing.T) {
 		d := &Deriver{Store: w.store, Clock: w.clock.Now}
 		worker := &Worker{Store: w.store, Client: w.worker.Client, Clock: w.clock.Now}
 		all.Go(func() {
-			assert.NoError(t, d.Look(context.Background()))
+			assert.NoError(t, d.CheckAll(context.Background()))
 			assert.NoError(t, worker.Flush(context.Background()))
 		})
 	}
@@ -197,7 +197,7 @@ func TestRestart(t *testing.T) {
 	w.net.status(503)
 	require.Len(t, w.pump(), 1)
 	w.key(nil)
-	require.NoError(t, w.deriver.Look(t.Context()))
+	require.NoError(t, w.deriver.CheckAll(t.Context()))
 	reopen()
 	w.net.status(200)
 	got := w.pump()
@@ -349,7 +349,7 @@ func TestFullQueue(t *testing.T) {
 
 	require.NoError(t, w.worker.Flush(t.Context())) // the first attempt fails and is scheduled again
 	w.key(nil)
-	require.NoError(t, w.deriver.Look(t.Context()))
+	require.NoError(t, w.deriver.CheckAll(t.Context()))
 	require.NoError(t, w.worker.Flush(t.Context()))
 	list, err := w.channels.Deliveries(t.Context(), w.account.ID, c.ID, 0)
 	require.NoError(t, err)

@@ -169,13 +169,13 @@ func (w *world) pump() []received {
 	w.deriver.init()
 	for done := false; !done; {
 		select {
-		case s := <-w.deriver.refusals:
+		case s := <-w.deriver.refused:
 			require.NoError(w, w.deriver.record(ctx, s))
 		default:
 			done = true
 		}
 	}
-	require.NoError(w, w.deriver.Look(ctx))
+	require.NoError(w, w.deriver.CheckAll(ctx))
 	require.NoError(w, w.worker.Flush(ctx))
 	return w.net.take()
 }

@@ -30,7 +30,7 @@ type intent struct {
 	LastError *fault            `json:"last_payment_error"`
 }
 
-func (i intent) meta(name string) string { return i.Metadata[name] }
+func (i intent) metadata(name string) string { return i.Metadata[name] }
 
 // customer is likewise for a Customer.
 type customer struct {
@@ -42,7 +42,7 @@ type customer struct {
 	} `json:"invoice_settings"`
 }
 
-func (c customer) meta(name string) string { return c.Metadata[name] }
+func (c customer) metadata(name string) string { return c.Metadata[name] }
 
 // fault is an error of Stripe's: of a request, or of the last attempt of a PaymentIntent.
 type fault struct {
@@ -58,7 +58,7 @@ const cardError = "card_error"
 // parse reads an answer of 200. All others are errors.
 func parse[T any](r reply) (v T, err error) {
 	if r.status != http.StatusOK || json.Unmarshal(r.body, &v) != nil {
-		return *new(T), r.unclear()
+		return *new(T), r.unknownOutcome()
 	}
 	return v, nil
 }
@@ -67,11 +67,11 @@ func parse[T any](r reply) (v T, err error) {
 // an error: nothing is known then.
 func (r reply) payment(v billing.Invoice) (billing.Payment, error) {
 	if r.status == http.StatusPaymentRequired {
-		f, ok := r.fault()
+		f, ok := r.stripeError()
 		if !ok || f.Type != cardError {
-			return billing.Payment{}, r.unclear()
+			return billing.Payment{}, r.unknownOutcome()
 		}
-		p := billing.Payment{Status: billing.PaymentDeclined, Reason: words(&f)}
+		p := billing.Payment{Status: billing.PaymentDeclined, Reason: declineText(&f)}
 		if f.Intent != nil && isIntent(f.Intent.ID) {
 			p.Reference = billing.PaymentRef(f.Intent.ID)
 		}
@@ -82,61 +82,61 @@ func (r reply) payment(v billing.Invoice) (billing.Payment, error) {
 	case err != nil:
 		return billing.Payment{}, err
 	case i.Object != "payment_intent" || !isIntent(i.ID):
-		return billing.Payment{}, r.unclear()
+		return billing.Payment{}, r.unknownOutcome()
 	case i.Amount != v.AmountCents || !strings.EqualFold(i.Currency, v.Currency):
 		return billing.Payment{}, reasonf("the payment %s of Stripe is for %d %s, but the invoice is for %d %s",
-			i.ID, i.Amount, strings.ToUpper(short(i.Currency)), v.AmountCents, v.Currency)
+			i.ID, i.Amount, strings.ToUpper(truncate(i.Currency)), v.AmountCents, v.Currency)
 	}
-	p, known := map[string]billing.Payment{
+	p, statuses := map[string]billing.Payment{
 		"succeeded":               {Status: billing.PaymentPaid},
 		"processing":              {Status: billing.PaymentPending, Reason: "the payment is being processed"},
 		"requires_action":         {Status: billing.PaymentPending, Reason: "the customer must authenticate the payment"},
 		"requires_capture":        {Status: billing.PaymentPending, Reason: "the payment is authorized and must be captured in Stripe"},
-		"requires_payment_method": {Status: billing.PaymentDeclined, Reason: words(i.LastError)},
+		"requires_payment_method": {Status: billing.PaymentDeclined, Reason: declineText(i.LastError)},
 		"canceled":                {Status: billing.PaymentDeclined, Reason: "the payment was canceled"},
 	}[i.Status]
-	if p.Reference = billing.PaymentRef(i.ID); !known {
+	if p.Reference = billing.PaymentRef(i.ID); !statuses {
 		return billing.Payment{}, reasonf(
-			"the payment %s of Stripe has the status %q, which says neither paid nor declined", i.ID, short(i.Status))
+			"the payment %s of Stripe has the status %q, which says neither paid nor declined", i.ID, truncate(i.Status))
 	}
 	return p, nil
 }
 
-// words describes a decline to the account.
-func words(f *fault) string {
+// declineText describes a decline to the account.
+func declineText(f *fault) string {
 	const declined = "the payment was declined"
 	switch {
 	case f == nil:
 		return declined
 	case f.Type == cardError && f.Message != "":
-		return short(f.Message)
+		return truncate(f.Message)
 	case f.Code != "":
-		return declined + " (" + short(f.Code) + ")"
+		return declined + " (" + truncate(f.Code) + ")"
 	}
 	return declined
 }
 
-// fault reads the error of an answer.
-func (r reply) fault() (fault, bool) {
-	var said struct{ Error fault }
-	err := json.Unmarshal(r.body, &said)
-	return said.Error, err == nil && said.Error.Type != ""
+// stripeError reads the error of an answer.
+func (r reply) stripeError() (fault, bool) {
+	var body struct{ Error fault }
+	err := json.Unmarshal(r.body, &body)
+	return body.Error, err == nil && body.Error.Type != ""
 }
 
-// unclear is the error of a response without a payment. It is for the operator, and has Stripe's words.
-func (r reply) unclear() error {
+// unknownOutcome is the error of a response without a payment. It is for the operator, and has Stripe's words.
+func (r reply) unknownOutcome() error {
 	text := fmt.Sprintf("stripe answered %d %s", r.status, http.StatusText(r.status))
-	f, ok := r.fault()
+	f, ok := r.stripeError()
 	switch {
 	case r.status == http.StatusUnauthorized: // its words have the ends of the key in them
 		text += ": the key is not valid"
 	case ok:
-		text += fmt.Sprintf(", %s: %s", short(cmp.Or(f.Code, f.Type)), short(f.Message))
+		text += fmt.Sprintf(", %s: %s", truncate(cmp.Or(f.Code, f.Type)), truncate(f.Message))
 	case r.status == http.StatusOK:
 		text += ", which is not understood"
 	}
 	if r.request != "" {
-		text += " (" + short(r.request) + ")"
+		text += " (" + truncate(r.request) + ")"
 	}
 	return reasonf("%s", strings.ReplaceAll(text, r.key, "(not shown)"))
 }
@@ -146,8 +146,8 @@ func reasonf(format string, args ...any) error {
 	return &metering.ReasonError{Reason: fmt.Sprintf(format, args...)}
 }
 
-// short is text from outside, cut to what an invoice can keep.
-func short(text string) string {
+// truncate is text from outside, cut to what an invoice can keep.
+func truncate(text string) string {
 	const most = 200
 	text = strings.ToValidUTF8(text, "")
 	text = strings.Map(func(c rune) rune {

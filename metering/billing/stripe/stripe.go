@@ -39,11 +39,11 @@ const (
 	Version = "2025-09-30.clover"
 
 	api = "https://api.stripe.com"
-	// keyLife is for how long Stripe is sure to know an idempotency key (24 hours), without the hour that its search
+	// keyLifetime is for how long Stripe is sure to know an idempotency key (24 hours), without the hour that its search
 	// may be behind.
-	keyLife = 23 * time.Hour
-	// maxAnswer is far more than a payment or two customers have.
-	maxAnswer = 256 << 10
+	keyLifetime = 23 * time.Hour
+	// maxResponseBytes is far more than a payment or two customers have.
+	maxResponseBytes = 256 << 10
 )
 
 // The metadata by which customers and payments are found.
@@ -83,11 +83,11 @@ func (b *Biller) Charge(ctx context.Context, v billing.Invoice) (billing.Payment
 		return billing.Payment{}, err
 	}
 	method := cmp.Or(payer.InvoiceSettings.DefaultPaymentMethod, payer.DefaultSource)
-	if method == "" || b.now().Sub(v.CreatedAt) > keyLife {
-		if id, err := b.find(ctx, v); err != nil {
+	if method == "" || b.now().Sub(v.CreatedAt) > keyLifetime {
+		if id, err := b.findIntent(ctx, v); err != nil {
 			return billing.Payment{}, err
 		} else if id != "" {
-			return b.look(ctx, v, id)
+			return b.getIntent(ctx, v, id)
 		}
 	}
 	if method == "" {
@@ -104,7 +104,7 @@ func (b *Biller) Charge(ctx context.Context, v billing.Invoice) (billing.Payment
 		"metadata[" + metaInvoice + "]": {v.Number},
 		"metadata[" + metaAttempt + "]": {v.IdempotencyKey()},
 	}
-	r, err := b.ask(ctx, http.MethodPost, "/v1/payment_intents", v.IdempotencyKey(), form)
+	r, err := b.call(ctx, http.MethodPost, "/v1/payment_intents", v.IdempotencyKey(), form)
 	if err != nil {
 		return billing.Payment{}, err
 	}
@@ -113,25 +113,25 @@ func (b *Biller) Charge(ctx context.Context, v billing.Invoice) (billing.Payment
 
 // Payment implements [billing.Poller].
 func (b *Biller) Payment(ctx context.Context, v billing.Invoice) (billing.Payment, error) {
-	return b.look(ctx, v, string(v.Payment))
+	return b.getIntent(ctx, v, string(v.Payment))
 }
 
-// look returns the current state of a payment.
-func (b *Biller) look(ctx context.Context, v billing.Invoice, id string) (billing.Payment, error) {
+// getIntent returns the current state of a payment.
+func (b *Biller) getIntent(ctx context.Context, v billing.Invoice, id string) (billing.Payment, error) {
 	if !isIntent(id) {
 		return billing.Payment{}, reasonf("%.40q is not the id of a payment of Stripe", id)
 	}
-	r, err := b.ask(ctx, http.MethodGet, "/v1/payment_intents/"+id, "", nil)
+	r, err := b.call(ctx, http.MethodGet, "/v1/payment_intents/"+id, "", nil)
 	if err != nil {
 		return billing.Payment{}, err
 	}
 	return r.payment(v)
 }
 
-// find searches for the payment of an attempt. The id is empty if it is not found.
-func (b *Biller) find(ctx context.Context, v billing.Invoice) (id string, err error) {
+// findIntent searches for the payment of an attempt. The id is empty if it is not found.
+func (b *Biller) findIntent(ctx context.Context, v billing.Invoice) (id string, err error) {
 	found, err := search[intent](ctx, b, "payment_intents", metaAttempt, v.IdempotencyKey())
-	found = slices.DeleteFunc(found, func(i intent) bool { return i.meta(metaInvoice) != v.Number })
+	found = slices.DeleteFunc(found, func(i intent) bool { return i.metadata(metaInvoice) != v.Number })
 	if err != nil || len(found) == 0 {
 		return "", err
 	}
@@ -156,11 +156,11 @@ func (b *Biller) customer(ctx context.Context, account string) (customer, error)
 
 // search returns the objects with a line of metadata. The search of Stripe ignores case, and its query has quotes
 // around a value: ids and keys of ours hold none.
-func search[T interface{ meta(name string) string }](
+func search[T interface{ metadata(name string) string }](
 	ctx context.Context, b *Biller, of, name, value string,
 ) ([]T, error) {
 	query := url.Values{"query": {fmt.Sprintf("metadata['%s']:'%s'", name, value)}, "limit": {"10"}}
-	r, err := b.ask(ctx, http.MethodGet, "/v1/"+of+"/search?"+query.Encode(), "", nil)
+	r, err := b.call(ctx, http.MethodGet, "/v1/"+of+"/search?"+query.Encode(), "", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -169,11 +169,11 @@ func search[T interface{ meta(name string) string }](
 		Data   []T    `json:"data"`
 	}](r)
 	if err == nil && list.Object != "search_result" {
-		err = r.unclear()
+		err = r.unknownOutcome()
 	}
 	var found []T
 	for _, one := range list.Data {
-		if one.meta(name) == value {
+		if one.metadata(name) == value {
 			found = append(found, one)
 		}
 	}
@@ -187,8 +187,8 @@ func (b *Biller) now() time.Time {
 	return b.Clock()
 }
 
-// ask makes one request. The error never contains the key.
-func (b *Biller) ask(ctx context.Context, method, path, idempotency string, form url.Values) (reply, error) {
+// call makes one request. The error never contains the key.
+func (b *Biller) call(ctx context.Context, method, path, idempotency string, form url.Values) (reply, error) {
 	var body io.Reader
 	if form != nil {
 		body = strings.NewReader(form.Encode())
@@ -209,7 +209,7 @@ func (b *Biller) ask(ctx context.Context, method, path, idempotency string, form
 		return reply{}, fmt.Errorf("asking Stripe: %w", err)
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxResponseBytes))
 	if err != nil {
 		return reply{}, fmt.Errorf("reading the answer %d of Stripe: %w", resp.StatusCode, err)
 	}

@@ -179,7 +179,7 @@ func (p *trial) checkFalseAnswers(ctx context.Context, b billing.Billing, t *fal
 		if v.State != billing.Pending {
 			continue
 		}
-		w := billing.Word{Account: v.Account, Invoice: v.ID, Payment: billing.Payment{Status: billing.PaymentPaid}}
+		w := billing.PaymentReport{Account: v.Account, Invoice: v.ID, Payment: billing.Payment{Status: billing.PaymentPaid}}
 		for _, one := range []struct {
 			ref     billing.PaymentRef
 			refused bool

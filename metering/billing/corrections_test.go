@@ -432,8 +432,8 @@ func TestSuspensionByHand(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.Nil(t, b.suspended(id))
-		require.Equal(t, []billing.Action{billing.AccountHeld, billing.Created, billing.Finalized, billing.Charged,
-			billing.AccountUnheld}, b.notes(id))
+		require.Equal(t, []billing.Action{billing.AccountSuspended, billing.Created, billing.Finalized, billing.Charged,
+			billing.AccountResumed}, b.notes(id))
 		_, err := b.Suspend(t.Context(), "acc_none", "x")
 		require.ErrorIs(t, err, metering.ErrNotFound)
 		b.sound()
@@ -473,7 +473,7 @@ func TestMendDies(t *testing.T) {
 					counts[a]++
 				}
 				require.Equal(t, 1, counts[billing.Finalized])
-				require.Equal(t, 1, counts[billing.AccountHeld]+counts[billing.Voided], "%s %d %v", name, calls, done)
+				require.Equal(t, 1, counts[billing.AccountSuspended]+counts[billing.Voided], "%s %d %v", name, calls, done)
 				require.Equal(t, name == "void", counts[billing.Created] == 2)
 				if died == nil {
 					break

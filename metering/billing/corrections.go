@@ -31,34 +31,34 @@ func (v *Invoice) refuse(format string, args ...any) error {
 // ErrBusy means that an invoice is being charged at this moment. It may be tried again after five minutes.
 var ErrBusy = errors.New("the invoice is being charged at this moment; try again in five minutes")
 
-// uncertain is why an invoice may be neither void nor of another amount: it may have been paid.
-const uncertain = "had an attempt of which nobody knows whether it was paid"
+// outcomeUnknown is why an invoice may be neither void nor of another amount: it may have been paid.
+const outcomeUnknown = "had an attempt of which nobody knows whether it was paid"
 
-// mend changes an invoice that is in one of the given states and is not being charged.
-func (b Billing) mend(
+// correct changes an invoice that is in one of the given states and is not being charged.
+func (b Billing) correct(
 	ctx context.Context, account metering.AccountID, id string, action Action, reason string, states []State,
 	edit func(v *Invoice, r metering.Record, n *Note) (due time.Time, err error),
 ) (Invoice, Note, error) {
 	return b.change(ctx, account, id, func(v *Invoice, r metering.Record, n *Note) (time.Time, error) {
 		switch {
-		case !v.State.in(states...):
+		case !v.State.isOneOf(states...):
 			return time.Time{}, v.refuse("is %s", v.State)
-		case v.busy(r, n.At):
+		case v.isCharging(r, n.At):
 			return time.Time{}, ErrBusy
-		case v.taken(r): // by a node that has stopped since
-			v.attempt(r.Due.Add(-chargeLease)).Error = "its outcome was not noted"
+		case v.isClaimed(r): // by a node that has stopped since
+			v.addAttempt(r.Due.Add(-chargeLease)).Error = "its outcome was not noted"
 		}
 		n.Action, n.Reason = action, reason
 		return edit(v, r, n)
 	})
 }
 
-func (s State) in(states ...State) bool { return slices.Contains(states, s) }
+func (s State) isOneOf(states ...State) bool { return slices.Contains(states, s) }
 
 // Retry makes an invoice that is open or has failed due now, and restarts its schedule. The earlier attempts stay on
 // it.
 func (b Billing) Retry(ctx context.Context, account metering.AccountID, id string) (Invoice, error) {
-	v, _, err := b.mend(ctx, account, id, Retried, "", []State{Open, Failed},
+	v, _, err := b.correct(ctx, account, id, Retried, "", []State{Open, Failed},
 		func(v *Invoice, _ metering.Record, n *Note) (time.Time, error) {
 			v.State, v.Failures, v.NextAttempt = Open, 0, &n.At
 			return n.At, nil
@@ -68,7 +68,7 @@ func (b Billing) Retry(ctx context.Context, account metering.AccountID, id strin
 
 // Finalize turns a draft into a payable invoice without waiting for the end of its hour.
 func (b Billing) Finalize(ctx context.Context, account metering.AccountID, id string) (Invoice, error) {
-	v, _, err := b.mend(ctx, account, id, Finalized, "", []State{Draft},
+	v, _, err := b.correct(ctx, account, id, Finalized, "", []State{Draft},
 		func(v *Invoice, _ metering.Record, n *Note) (time.Time, error) {
 			if err := b.finalize(ctx, v, n.At); err != nil {
 				return time.Time{}, err
@@ -92,16 +92,16 @@ func (b Billing) Void(
 			return due, nil
 		case v.State == Paid && (v.AmountCents != 0 || v.CreditedCents != 0):
 			return due, v.refuse("is paid: write a credit note")
-		case !v.State.in(Draft, Open, Paid, Failed, Uncollectible):
+		case !v.State.isOneOf(Draft, Open, Paid, Failed, Uncollectible):
 			return due, v.refuse("is %s", v.State)
-		case v.busy(r, n.At):
+		case v.isCharging(r, n.At):
 			return due, ErrBusy
-		case v.unknown(r):
-			return due, v.refuse(uncertain)
+		case v.hasUnknownOutcome(r):
+			return due, v.refuse(outcomeUnknown)
 		}
 		n.Action, n.Reason = Voided, reason
 		v.State, v.NextAttempt = Void, nil
-		return v.resumes(n.At), nil
+		return v.resumeCheckAt(n.At), nil
 	})
 	if err == nil && reissue {
 		next, err = b.reissue(ctx, void)
@@ -117,7 +117,7 @@ func (b Billing) reissue(ctx context.Context, void Invoice) (Invoice, error) {
 			return Invoice{}, fmt.Errorf("invoice %q: %w", void.ID, err)
 		}
 	}
-	v, err := b.only(ctx, void.Account, void.Period, fmt.Sprintf("%s.%d", void.Period, n+1))
+	v, err := b.makeInvoice(ctx, void.Account, void.Period, fmt.Sprintf("%s.%d", void.Period, n+1))
 	if err != nil {
 		return Invoice{}, err
 	}
@@ -138,12 +138,12 @@ func (b Billing) reissue(ctx context.Context, void Invoice) (Invoice, error) {
 func (b Billing) Credit(
 	ctx context.Context, account metering.AccountID, id string, cents int64, reason string,
 ) (Invoice, Note, error) {
-	return b.mend(ctx, account, id, Credited, reason, []State{Open, Failed, Paid},
+	return b.correct(ctx, account, id, Credited, reason, []State{Open, Failed, Paid},
 		func(v *Invoice, r metering.Record, n *Note) (time.Time, error) {
 			left := v.TotalCents - v.CreditedCents
 			switch {
-			case v.unknown(r):
-				return time.Time{}, v.refuse(uncertain)
+			case v.hasUnknownOutcome(r):
+				return time.Time{}, v.refuse(outcomeUnknown)
 			case left == 0:
 				return time.Time{}, v.refuse("is credited in full already")
 			case cents < 1 || cents > left:
@@ -157,7 +157,7 @@ func (b Billing) Credit(
 			n.Number = fmt.Sprintf("CN-%s-%d", strings.TrimPrefix(v.Number, numberPrefix), v.Credits)
 			if v.State != Paid {
 				if v.AmountCents -= cents; v.AmountCents == 0 {
-					return v.paid("", n.At), nil
+					return v.markPaid("", n.At), nil
 				}
 			}
 			return r.Due, nil
@@ -168,18 +168,18 @@ func (b Billing) Credit(
 func (b Billing) MarkPaid(
 	ctx context.Context, account metering.AccountID, id string, ref PaymentRef, reason string,
 ) (Invoice, error) {
-	ref = PaymentRef(short(string(ref)))
-	v, _, err := b.mend(ctx, account, id, PaidByHand, reason, []State{Open, Pending, Failed, Uncollectible},
+	ref = PaymentRef(truncate(string(ref)))
+	v, _, err := b.correct(ctx, account, id, MarkedPaid, reason, []State{Open, Pending, Failed, Uncollectible},
 		func(v *Invoice, _ metering.Record, n *Note) (time.Time, error) {
 			n.Payment = ref
-			return v.paid(ref, n.At), nil
+			return v.markPaid(ref, n.At), nil
 		})
 	return v, err
 }
 
 // WriteOff declares an invoice uncollectible.
 func (b Billing) WriteOff(ctx context.Context, account metering.AccountID, id, reason string) (Invoice, error) {
-	v, _, err := b.mend(ctx, account, id, WrittenOff, reason, []State{Open, Failed},
+	v, _, err := b.correct(ctx, account, id, WrittenOff, reason, []State{Open, Failed},
 		func(v *Invoice, _ metering.Record, _ *Note) (time.Time, error) {
 			v.State, v.NextAttempt = Uncollectible, nil
 			return time.Time{}, nil
@@ -190,144 +190,52 @@ func (b Billing) WriteOff(ctx context.Context, account metering.AccountID, id, r
 // Settle applies a report that arrived after an attempt. A duplicate, or one so late that another attempt has been
 // made, changes nothing. It is ErrBusy for a report that arrives before the response to its attempt, and a
 // *RefusedError for one that needs a person: an invoice that was paid otherwise, or should not be paid.
-func (b Billing) Settle(ctx context.Context, w Word) (Invoice, error) {
-	w.Reference = PaymentRef(short(string(w.Reference)))
-	v, _, err := b.change(ctx, w.Account, w.Invoice,
+func (b Billing) Settle(ctx context.Context, report PaymentReport) (Invoice, error) {
+	report.Reference = PaymentRef(truncate(string(report.Reference)))
+	v, _, err := b.change(ctx, report.Account, report.Invoice,
 		func(v *Invoice, r metering.Record, n *Note) (due time.Time, err error) {
-			news, err := v.isNews(w.Payment, v.busy(r, n.At))
-			if err != nil || !news {
+			changes, err := v.changesInvoice(report.Payment, v.isCharging(r, n.At))
+			if err != nil || !changes {
 				return due, err
 			}
 			if v.State == Pending {
-				w.Reference = cmp.Or(w.Reference, v.Payment)
-				due = v.outcome(w.Payment, nil, n.At)
+				report.Reference = cmp.Or(report.Reference, v.Payment)
+				due = v.applyOutcome(report.Payment, nil, n.At)
 			} else {
-				due = v.paid(w.Reference, n.At)
+				due = v.markPaid(report.Reference, n.At)
 			}
-			n.Action, n.By, n.Payment = Settled, biller, w.Reference
+			n.Action, n.By, n.Payment = Settled, billerActor, report.Reference
 			if v.State != Paid {
-				n.Reason = v.last().Error
+				n.Reason = v.lastAttempt().Error
 			}
 			return due, nil
 		})
 	return v, err
 }
 
-// biller is the author of notes about the outcome of payments.
-const biller = "biller"
+// billerActor names the biller in notes about the outcome of payments.
+const billerActor = "biller"
 
-// isNews reports whether a word changes an invoice.
-func (v *Invoice) isNews(p Payment, busy bool) (bool, error) {
+// changesInvoice reports whether a report changes an invoice.
+func (v *Invoice) changesInvoice(p Payment, busy bool) (bool, error) {
 	same := p.Reference == v.Payment
 	switch {
 	case !p.Status.Known():
-		return false, v.refuse("cannot become %q: a word says paid, pending or declined", p.Status)
+		return false, v.refuse("cannot become %q: a report says paid, pending or declined", p.Status)
 	case p.Status == PaymentPending, v.State == Paid && same && p.Status == PaymentPaid:
 		return false, nil
 	case v.State == Paid && p.Status == PaymentPaid:
 		return false, v.refuse("is paid by %q, and now by %q as well", v.Payment, p.Reference)
 	case v.State == Paid && same:
 		return false, v.refuse("was paid by %q, which is now declined", v.Payment)
-	case v.State.in(Draft, Void) && p.Status == PaymentPaid:
+	case v.State.isOneOf(Draft, Void) && p.Status == PaymentPaid:
 		return false, v.refuse("is %s, and was paid by %q", v.State, p.Reference)
 	case p.Status == PaymentPaid:
 		return true, nil
 	case busy:
 		return false, ErrBusy
 	case v.State == Pending && p.Reference == "" && v.Payment != "":
-		return false, v.refuse("has the pending payment %q, and a word that names none", v.Payment)
+		return false, v.refuse("has the pending payment %q, and a report that names none", v.Payment)
 	}
 	return v.State == Pending && (same || v.Payment == ""), nil
-}
-
-// Suspend refuses new charges of an account from now on; paid results stay readable. An account that is suspended
-// stays so, for the reason that it has.
-func (b Billing) Suspend(ctx context.Context, account metering.AccountID, reason string) (metering.Account, error) {
-	return b.stand(ctx, account, Note{Action: AccountHeld, Reason: reason})
-}
-
-// Resume ends the suspension of an account.
-func (b Billing) Resume(ctx context.Context, account metering.AccountID, reason string) (metering.Account, error) {
-	return b.stand(ctx, account, Note{Action: AccountUnheld, Reason: reason})
-}
-
-// stand suspends an account, or ends its suspension. The note is written first: a retry after a crash finds it.
-func (b Billing) stand(ctx context.Context, id metering.AccountID, n Note) (metering.Account, error) {
-	n.At, n.By = b.now(), b.by()
-	suspend := n.Action == AccountHeld
-	for range tries {
-		a, err := b.Store.Account(ctx, id)
-		if err != nil || (a.Suspension != nil) == suspend {
-			return a, err
-		}
-		last, err := b.lastStanding(ctx, id)
-		if err != nil {
-			return a, err
-		}
-		if last.Action != n.Action {
-			last, err = b.putNote(ctx, id, n)
-		}
-		if err == nil {
-			a.Suspension = nil
-			if suspend {
-				a.Suspension = &metering.Suspension{At: last.At, Reason: last.Reason}
-			}
-			err = b.Store.PutAccount(ctx, a)
-		}
-		if !errors.Is(err, metering.ErrVersion) {
-			a.Version++
-			return a, err
-		}
-	}
-	return metering.Account{}, fmt.Errorf("account %s: %w", id, metering.ErrVersion)
-}
-
-// putNote adds a note that is not of an invoice.
-func (b Billing) putNote(ctx context.Context, account metering.AccountID, n Note) (Note, error) {
-	c, err := b.chain(ctx, account)
-	if err != nil {
-		return n, err
-	}
-	c.note(&n)
-	return n, b.Store.PutRecords(ctx, c.all()...)
-}
-
-// lastStanding is the newest note of an account that was suspended or resumed.
-func (b Billing) lastStanding(ctx context.Context, account metering.AccountID) (last Note, err error) {
-	for n, err := range b.Notes(ctx, account) {
-		if err != nil {
-			return last, err
-		}
-		if n.Action == AccountHeld || n.Action == AccountUnheld {
-			last = n
-		}
-	}
-	return last, nil
-}
-
-// standing suspends the account of an invoice that has failed, and lets one go on that was suspended for an invoice and
-// has no other that has failed.
-func (b Billing) standing(ctx context.Context, r metering.Record, v Invoice) error {
-	b.By = server
-	if v.State == Failed {
-		_, err := b.stand(ctx, v.Account,
-			Note{Action: AccountHeld, Invoice: v.ID, Reason: fmt.Sprintf("invoice %s is not paid", v.ID)})
-		if err != nil {
-			return err
-		}
-		return b.later(ctx, r, time.Time{})
-	}
-	last, err := b.lastStanding(ctx, v.Account)
-	failed := false
-	for other, e := range b.Invoices(ctx, Filter{Account: v.Account, State: Failed}) {
-		failed, err = failed || other.ID != v.ID, errors.Join(err, e)
-	}
-	if err == nil && last.Action == AccountHeld && last.Invoice != "" && !failed {
-		_, err = b.stand(ctx, v.Account,
-			Note{Action: AccountUnheld, Invoice: v.ID, Reason: fmt.Sprintf("invoice %s is %s", v.ID, v.State)})
-	}
-	if err != nil {
-		return err
-	}
-	return b.later(ctx, r, time.Time{})
 }
