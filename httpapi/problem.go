@@ -75,15 +75,33 @@ func (p *Problem) Err() error {
 	if len(p.Details.Fields) > 0 {
 		return &ViolationsError{Violations: p.Details.Fields}
 	}
-	if p.Code == internalError {
-		if asked, ok := strings.CutPrefix(p.Message, "There was no usable answer from "); ok {
-			return diag.Unavailable(strings.TrimSuffix(asked, "."), nil)
+	switch p.Details.Reason {
+	case reasonUnavailable:
+		if server, ok := noUsableAnswer.server(p.Message); ok {
+			return diag.Unavailable(server, nil)
 		}
-		if asked, ok := strings.CutPrefix(p.Message, "There was no answer from "); ok {
-			return diag.Unavailable(strings.TrimSuffix(asked, " in time."), context.DeadlineExceeded)
+	case reasonTimeout:
+		if server, ok := noAnswerInTime.server(p.Message); ok {
+			return diag.Unavailable(server, context.DeadlineExceeded)
 		}
 	}
 	return p
+}
+
+// A serverMessage is a message that names a server between two texts; the details of a problem have no field for it.
+type serverMessage struct{ before, after string }
+
+var (
+	noUsableAnswer = serverMessage{"There was no usable answer from ", "."}
+	noAnswerInTime = serverMessage{"There was no answer from ", " in time."}
+)
+
+func (m serverMessage) about(server string) string { return m.before + server + m.after }
+
+// server returns the server that a message names, if it names one.
+func (m serverMessage) server(message string) (server string, ok bool) {
+	server, ok = strings.CutPrefix(message, m.before)
+	return strings.TrimSuffix(server, m.after), ok
 }
 
 // The reasons of INVALID_REQUEST and INTERNAL_ERROR, and of IDEMPOTENCY_CONFLICT.
@@ -182,7 +200,7 @@ func problemFor(err error) *failure {
 	case errors.Is(err, context.DeadlineExceeded):
 		message := "Nothing could be measured in time."
 		if silent, ok := errors.AsType[*diag.UnavailableError](err); ok {
-			message = "There was no answer from " + silent.Asked + " in time."
+			message = noAnswerInTime.about(silent.Asked)
 		}
 		return internalProblem(http.StatusGatewayTimeout, reasonTimeout, message, err)
 	case errors.Is(err, context.Canceled):
@@ -191,7 +209,7 @@ func problemFor(err error) *failure {
 	case errors.Is(err, diag.ErrUnavailable):
 		message := "A service that the check depends on did not answer."
 		if silent, ok := errors.AsType[*diag.UnavailableError](err); ok {
-			message = "There was no usable answer from " + silent.Asked + "."
+			message = noUsableAnswer.about(silent.Asked)
 		}
 		return internalProblem(http.StatusBadGateway, reasonUnavailable, message, err)
 	case errors.Is(err, budget.ErrFull):
