@@ -45,10 +45,11 @@ func (ErrorCode) Values() []string {
 
 // Problem is the body of every reply that is not a success (schema PublicAPIError).
 type Problem struct {
-	Code      ErrorCode      `json:"code" doc:"what went wrong, for programs"`
-	Message   string         `json:"message" doc:"what went wrong, for people"`
-	Details   ProblemDetails `json:"details" doc:"what depends on the code"`
-	RequestID string         `json:"request_id" doc:"ID of the request, for logs and for support" pattern:"^req_[a-z2-7]{26}$"`
+	Code    ErrorCode      `json:"code" doc:"what went wrong, for programs"`
+	Message string         `json:"message" doc:"what went wrong, for people"`
+	Details ProblemDetails `json:"details" doc:"what depends on the code"`
+
+	RequestID string `json:"request_id" doc:"ID of the request, for logs and for support" pattern:"^req_[a-z2-7]{26}$"`
 }
 
 // ProblemDetails holds details of a problem. Which fields are present depends on the code.

@@ -52,7 +52,7 @@ func served(t *testing.T) (names, labels map[string]bool) {
 	m.ObserveResolution("changed")
 	m.ObserveQuestion("NOERROR")
 	for _, g := range metrics.Gauges() {
-		m.Ask(g, func() float64 { return 1 })
+		m.GaugeFunc(g, func() float64 { return 1 })
 	}
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))

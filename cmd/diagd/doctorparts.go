@@ -106,7 +106,7 @@ func (a *app) exportTaskMetrics(counters *metrics.Metrics) {
 		return
 	}
 	register := func(g metrics.Gauge, d task, value func(at time.Time, faults int) float64) {
-		counters.Ask(g, func() float64 {
+		counters.GaugeFunc(g, func() float64 {
 			at, faults, err := a.lastRun(d)
 			if err != nil {
 				return math.NaN()

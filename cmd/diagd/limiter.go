@@ -24,7 +24,7 @@ func (a *app) shareLimiter(
 		return nil, nil, usagef("--redis: %w", err)
 	}
 	gate.Limiter = l
-	counters.AskFlag(metrics.LimiterAway, func() bool { return l.Health() != nil })
+	counters.FlagFunc(metrics.LimiterAway, func() bool { return l.Health() != nil })
 	health = func(w io.Writer) {
 		if err := l.Health(); err != nil {
 			fmt.Fprintf(w, "redis: unreachable, this server limits by itself: %v\n", err)

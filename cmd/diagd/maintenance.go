@@ -135,13 +135,13 @@ func startMaintenance(
 	work := []func(context.Context){n.pruneDaily, watchClock}
 	if c.biller != nil {
 		n.billing.Biller = c.biller(client)
-		counters.Ask(metrics.PaymentsWaiting, func() float64 {
+		counters.GaugeFunc(metrics.PaymentsWaiting, func() float64 {
 			return gaugeValue(countDuePayments(ctx, store, n.billing.Clock()))
 		})
 		n.observePayments(ctx, counters)
 		work = append(work, n.billing.Run)
 	}
-	counters.AskFlag(metrics.ClockTrusted, func() bool { return keeper.Doubt() == nil })
+	counters.FlagFunc(metrics.ClockTrusted, func() bool { return keeper.Doubt() == nil })
 	n.start(ctx, n.log, work...)
 	return n
 }
@@ -264,8 +264,8 @@ func (n *maintenance) observePayments(ctx context.Context, counters *metrics.Met
 	var failing atomic.Bool
 	var since atomic.Int64 // the oldest pending payment, in Unix seconds; 0 without one, less while that is not known
 	since.Store(-1)
-	counters.AskFlag(metrics.CloseFailing, failing.Load)
-	counters.Ask(metrics.PendingSeconds, func() float64 {
+	counters.FlagFunc(metrics.CloseFailing, failing.Load)
+	counters.GaugeFunc(metrics.PendingSeconds, func() float64 {
 		switch at := since.Load(); {
 		case at < 0:
 			return math.NaN()

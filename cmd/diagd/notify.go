@@ -126,7 +126,7 @@ func (n *notifications) startDelivery(ctx context.Context, hosted *hosted, count
 	ctx = context.WithoutCancel(ctx)
 	n.deriver.SPF = spfProfiles{hosted.store}
 	n.worker.Observe = func(k notify.Kind, s notify.DeliveryState) { counters.ObserveDelivery(string(k), string(s)) }
-	counters.Ask(metrics.DeliveriesWaiting, func() float64 { return gaugeValue(n.worker.Waiting(ctx, maxCounted)) })
+	counters.GaugeFunc(metrics.DeliveriesWaiting, func() float64 { return gaugeValue(n.worker.Waiting(ctx, maxCounted)) })
 	n.start(ctx, n.log,
 		func(ctx context.Context) { _ = n.deriver.Run(ctx) }, // these return the reason of their end
 		func(ctx context.Context) { _ = n.worker.Run(ctx) },

@@ -220,13 +220,13 @@ func (a *app) serve(ctx context.Context) error {
 	}
 	defer health.Close()
 	bounded := checked.boundListener(listener, bounds.Connections)
-	counters.AskFlag(metrics.StoreUp, func() bool { return gate.Health() == nil })
+	counters.FlagFunc(metrics.StoreUp, func() bool { return gate.Health() == nil })
 	a.exportTaskMetrics(counters)
 	if s, ok := store.(*postgres.Store); ok {
-		counters.Ask(metrics.PoolUsed, func() float64 { return float64(s.Pool().AcquiredConns()) })
-		counters.Ask(metrics.PoolMost, func() float64 { return float64(s.Pool().MaxConns()) })
+		counters.GaugeFunc(metrics.PoolUsed, func() float64 { return float64(s.Pool().AcquiredConns()) })
+		counters.GaugeFunc(metrics.PoolMax, func() float64 { return float64(s.Pool().MaxConns()) })
 	}
-	counters.Ask(metrics.Connections, func() float64 { return float64(bounded.Connections()) })
+	counters.GaugeFunc(metrics.Connections, func() float64 { return float64(bounded.Connections()) })
 	url := a.url(bounded, checked.security != nil)
 	if err := a.firstStart(ctx, metering.Admin{Store: store, Plans: plans, Clock: keeper.Now}, url, log); err != nil {
 		return err

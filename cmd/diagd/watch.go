@@ -29,7 +29,7 @@ func (a *app) newWatches(
 
 // startWatches runs what is due until the context ends. Stop returns when the last run has ended.
 func startWatches(ctx context.Context, w *watch.Watches, counters *metrics.Metrics) (stop func()) {
-	counters.Ask(metrics.WatchesOverdue, func() float64 { return gaugeValue(w.Overdue(ctx, maxCounted)) })
+	counters.GaugeFunc(metrics.WatchesOverdue, func() float64 { return gaugeValue(w.Overdue(ctx, maxCounted)) })
 	var running background
 	running.start(ctx, w.Log, func(ctx context.Context) { _ = w.Run(ctx) }) // which returns the reason of its end
 	return running.close

@@ -41,7 +41,7 @@ import (
 )
 
 const (
-	// maxBody bounds a request: an agent has nothing longer at hand. Larger files are for the API itself.
+	// maxBody bounds a request: agents have no longer texts. Larger files are for the API itself.
 	maxBody = 4 << 20
 	// maxCall bounds a tool: no operation takes longer than 45 s, and servers give up writing after little more.
 	maxCall = time.Minute
@@ -69,14 +69,14 @@ func New(c Config) http.Handler {
 		DisableLocalhostProtection: true,
 	})
 	guarded := c.API.RequireKey("mcp", maxBody, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost && !single(r) { // GET and DELETE, which are about sessions, are 405
+		if r.Method == http.MethodPost && !isSingleMessage(r) { // GET and DELETE, which are about sessions, are 405
 			refuse(w, http.StatusBadRequest, "Send one message a request: batches are not accepted.")
 			return
 		}
-		tools.ServeHTTP(&refusals{ResponseWriter: w}, r.WithContext(context.WithValue(r.Context(), clientKey{}, r)))
+		tools.ServeHTTP(&refusalWriter{ResponseWriter: w}, r.WithContext(context.WithValue(r.Context(), clientKey{}, r)))
 	}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if origin := r.Header["Origin"]; len(origin) > 0 && (len(origin) > 1 || !c.own(origin[0])) {
+		if origin := r.Header["Origin"]; len(origin) > 0 && (len(origin) > 1 || !c.isOwnOrigin(origin[0])) {
 			refuse(w, http.StatusForbidden, "Pages of another origin may not call this server.")
 			return
 		}
@@ -87,15 +87,15 @@ func New(c Config) http.Handler {
 // clientKey is the context key of the request that carried a tool call.
 type clientKey struct{}
 
-// own reports whether an origin is that of the server's own pages. Comparing it with the Host of the request would
-// not do: in a DNS rebinding attack both name the attacker's host.
-func (c Config) own(origin string) bool {
+// isOwnOrigin reports whether an origin is that of the server's own pages. Comparing it with the Host of the request
+// would not do: in a DNS rebinding attack both name the attacker's host.
+func (c Config) isOwnOrigin(origin string) bool {
 	u, err := url.Parse(c.PublicURL)
 	return err == nil && u.Host != "" && origin == u.Scheme+"://"+u.Host
 }
 
-// single reports whether the body begins as one message, and not as a batch. What was read is put back.
-func single(r *http.Request) bool {
+// isSingleMessage reports whether the body begins as one message, and not as a batch. What was read is put back.
+func isSingleMessage(r *http.Request) bool {
 	const spaces = 64 // of which no client sends as many
 	body := bufio.NewReader(r.Body)
 	r.Body = struct {
@@ -114,15 +114,15 @@ func refuse(w http.ResponseWriter, status int, message string) {
 	io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":`+string(text)+"}}\n")
 }
 
-// refusals replaces the text by which the SDK refuses a request: by an error of JSON-RPC that does not repeat errors of
-// libraries.
-type refusals struct {
+// refusalWriter replaces the text by which the SDK refuses a request: by an error of JSON-RPC that does not repeat
+// errors of libraries.
+type refusalWriter struct {
 	http.ResponseWriter
 	status int // of a refusal whose text is to come
 }
 
 // WriteHeader implements [http.ResponseWriter].
-func (w *refusals) WriteHeader(status int) {
+func (w *refusalWriter) WriteHeader(status int) {
 	if text := strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain"); status >= 400 && text {
 		w.status = status
 		return
@@ -131,7 +131,7 @@ func (w *refusals) WriteHeader(status int) {
 }
 
 // Write implements [http.ResponseWriter].
-func (w *refusals) Write(p []byte) (int, error) {
+func (w *refusalWriter) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		return w.ResponseWriter.Write(p)
 	}
@@ -142,7 +142,7 @@ func (w *refusals) Write(p []byte) (int, error) {
 	case w.status == http.StatusUnsupportedMediaType:
 		text = "Content-Type must be application/json."
 	case !known:
-		text = "The body is not a message that this server understands: JSON-RPC 2.0, as the Model Context Protocol has it."
+		text = "The body must be a message of JSON-RPC 2.0, as the Model Context Protocol defines it."
 	}
 	refuse(w.ResponseWriter, w.status, text)
 	w.status = 0
@@ -150,7 +150,7 @@ func (w *refusals) Write(p []byte) (int, error) {
 }
 
 // Unwrap is for [http.ResponseController].
-func (w *refusals) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *refusalWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Local configures the tools of [Serve].
 type Local struct {
@@ -190,7 +190,7 @@ func (s *service) server(version string) *mcp.Server {
 	})
 	list := toolsOf(s.table)
 	for i := range list {
-		server.AddTool(list[i].declared(), s.handler(&list[i]))
+		server.AddTool(list[i].mcpTool(), s.handler(&list[i]))
 	}
 	return server
 }
@@ -198,15 +198,15 @@ func (s *service) server(version string) *mcp.Server {
 // A call is one use of a tool.
 type call struct {
 	*service
-	tool   *tool
-	ctx    context.Context
-	client *http.Request // nil on standard input
-	asked  target.Ask    // there
+	tool     *tool
+	ctx      context.Context
+	client   *http.Request // nil on standard input
+	askLocal target.Ask    // there
 	values
 
-	mu      sync.Mutex
-	credits int64
-	left    *int64 // of the month's credits, where a server tells
+	mu          sync.Mutex
+	credits     int64
+	creditsLeft *int64 // of the month's credits, where a server tells
 }
 
 // handler runs a tool. Errors are returned to the agent as the result of the tool, which it can read and correct.
@@ -219,31 +219,31 @@ func (s *service) handler(t *tool) mcp.ToolHandler {
 			c.client = client
 			defer context.AfterFunc(client.Context(), cancel)() // the SDK hides the end of older clients
 		} else {
-			c.asked = s.local()
+			c.askLocal = s.local()
 		}
 		defer func() {
 			if p := recover(); p != nil { // in a goroutine of the SDK, where it would end the program
 				if s.log != nil {
 					s.log.Error("panic", "tool", t.Name, "value", p, "stack", string(debug.Stack()))
 				}
-				result = failed("Internal error. Whatever was answered before it is charged.")
+				result = failureResult("Internal error. Operations that were answered before it are charged.")
 			}
 		}()
 		var err error
 		if c.values, err = t.parse(request.Params.Arguments); err != nil {
-			return failed(c.words(err, nil)), nil
+			return failureResult(c.explainError(err, nil)), nil
 		}
 		if result, err = t.run(c); err != nil {
-			return failed(c.words(err, nil)), nil
+			return failureResult(c.explainError(err, nil)), nil
 		}
 		return result, nil
 	}
 }
 
-// failed returns an error result, within the size bound of all results.
-func failed(text string) *mcp.CallToolResult {
+// failureResult returns an error result, within the size bound of all results.
+func failureResult(text string) *mcp.CallToolResult {
 	for most := len(text); ; most /= 2 {
-		result := told(diag.Clip(text, most))
+		result := textResult(diag.Clip(text, most))
 		if result.IsError = true; fits(result) {
 			return result
 		}
@@ -253,7 +253,7 @@ func failed(text string) *mcp.CallToolResult {
 // ask returns the [target.Ask] of the call.
 func (c *call) ask(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error) {
 	if c.client == nil {
-		result, err := c.asked(ctx, ep, body)
+		result, err := c.askLocal(ctx, ep, body)
 		if err == nil && c.charged {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -268,8 +268,8 @@ func (c *call) ask(ctx context.Context, ep httpapi.Endpoint, body []byte) (*http
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.credits += answer.Credits
-	if c.left == nil || answer.Remaining < *c.left {
-		c.left = &answer.Remaining
+	if c.creditsLeft == nil || answer.Remaining < *c.creditsLeft {
+		c.creditsLeft = &answer.Remaining
 	}
 	return &answer.Result, nil
 }

@@ -220,7 +220,7 @@ func TestTools(t *testing.T) {
 		for _, a := range tool.Arguments {
 			assert.Contains(t, row, "`"+a.Name+"`")
 		}
-		if tool.most > 1 && tool.Name != "run_operation" {
+		if tool.maxCost > 1 && tool.Name != "run_operation" {
 			price, _, _ := strings.Cut(tool.Price, " credits")
 			assert.Contains(t, row, price)
 		}
@@ -312,8 +312,8 @@ func TestWrongArguments(t *testing.T) {
 		{"validate_record", `{"record":"hello"}`, "v=DMARC1"},
 		{"analyze_message", `{}`, "message or message_base64"},
 		{"analyze_message", `{"message_base64":"!"}`, "message_base64: "},
-		{"analyze_report", `{"report":"hello"}`, "no DMARC report"},
-		{"analyze_report", `{"report_base64":"!"}`, "no Base64"},
+		{"analyze_report", `{"report":"hello"}`, "neither a DMARC report"},
+		{"analyze_report", `{"report_base64":"!"}`, "not Base64"},
 		{"analyze_report", `{"report":"v=spf1 -all"}`, "validate_record"},
 		{"explain_finding", `{"code":"spf.lookup.exceeded"}`, "Did you mean spf.lookups.exceeded?"},
 		{"describe_operation", `{"operation":"dnsec/check"}`, "Did you mean dnssec/check?"},

@@ -28,8 +28,8 @@ type argument struct {
 // A schema is a JSON Schema.
 type schema = map[string]any
 
-// input is the schema of the arguments.
-func (t *tool) input() schema {
+// inputSchema is the schema of the arguments.
+func (t *tool) inputSchema() schema {
 	properties, required := schema{}, []string{}
 	for _, a := range t.Arguments {
 		p := schema{"type": a.Kind, "description": a.Doc}
@@ -51,12 +51,12 @@ type values map[string]any
 
 func (v values) text(name string) string { s, _ := v[name].(string); return s }
 
-// on returns a flag, or its default if it was not given.
-func (v values) on(name string, without bool) bool {
+// flag returns a flag, or its default if it was not given.
+func (v values) flag(name string, fallback bool) bool {
 	if is, ok := v[name].(bool); ok {
 		return is
 	}
-	return without
+	return fallback
 }
 
 // An argumentError reports what is wrong with the arguments of a tool, and how to correct it.
@@ -66,14 +66,14 @@ func (e argumentError) Error() string { return strings.Join(e, "\n") }
 
 func argumentf(format string, args ...any) error { return argumentError{fmt.Sprintf(format, args...)} }
 
-// maxTold bounds how many faults of a kind are listed.
-const maxTold = 5
+// maxFaults bounds how many faults of a kind are listed.
+const maxFaults = 5
 
 // parse reads the arguments. The error names each that is wrong.
 func (t *tool) parse(raw json.RawMessage) (values, error) {
 	given := map[string]json.RawMessage{}
 	if len(bytes.TrimSpace(raw)) > 0 && json.Unmarshal(raw, &given) != nil {
-		return nil, argumentf("The arguments must be a JSON object. %s", t.takes())
+		return nil, argumentf("The arguments must be a JSON object. %s", t.listArguments())
 	}
 	v, faults := values{}, argumentError{}
 	for _, a := range t.Arguments {
@@ -89,12 +89,12 @@ func (t *tool) parse(raw json.RawMessage) (values, error) {
 			faults = append(faults, a.Name+": "+fault)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(given))[:min(len(given), maxTold)] {
+	for _, name := range slices.Sorted(maps.Keys(given))[:min(len(given), maxFaults)] {
 		near := taglist.Nearest(name, diag.Map(t.Arguments, func(a argument) string { return a.Name })...)
-		faults = append(faults, fmt.Sprintf("There is no argument %q.%s", shown(name), meant(near)))
+		faults = append(faults, fmt.Sprintf("There is no argument %q.%s", clipPrintable(name), suggestion(near)))
 	}
 	if len(faults) > 0 {
-		return nil, append(faults, t.takes())
+		return nil, append(faults, t.listArguments())
 	}
 	return v, nil
 }
@@ -122,22 +122,22 @@ func (a argument) read(value json.RawMessage, example string, table httpapi.Tabl
 		if ep, ok := table.Nearest(s); ok && slices.Contains(a.enum, ep.Name()) {
 			near = ep.Name()
 		}
-		return nil, fmt.Sprintf("%q is none of %s.%s", shown(s), strings.Join(a.enum, ", "), meant(near))
+		return nil, fmt.Sprintf("%q is not one of %s.%s", clipPrintable(s), strings.Join(a.enum, ", "), suggestion(near))
 	}
 	return s, ""
 }
 
-// meant suggests the name that was probably meant, if there is one.
-func meant(near string) string { return view.If(near != "", " Did you mean "+near+"?") }
+// suggestion suggests the name that was probably meant, if there is one.
+func suggestion(near string) string { return view.If(near != "", " Did you mean "+near+"?") }
 
-// shown returns the beginning of a caller's text, or of why it is wrong, for the caller.
-func shown(s string) string {
+// clipPrintable returns the beginning of a caller's text, or of why it is wrong, for the caller.
+func clipPrintable(s string) string {
 	const most = 300 // bytes
 	return render.Printable(diag.Clip(s, most))
 }
 
-// takes lists the arguments.
-func (t *tool) takes() string {
+// listArguments lists the arguments.
+func (t *tool) listArguments() string {
 	return t.Name + " takes " + strings.Join(diag.Map(t.Arguments, func(a argument) string {
 		return a.Name + view.If(a.Required, " (required)")
 	}), ", ") + "."

@@ -57,7 +57,7 @@ func TestBounds(t *testing.T) {
 // holds requires that the reply of a tool with a view is within the bound.
 func holds(t *testing.T, tool *tool, v *view.View) {
 	left := int64(1 << 40)
-	c := &call{tool: tool, service: &service{charged: true}, credits: 38, left: &left}
+	c := &call{tool: tool, service: &service{charged: true}, credits: 38, creditsLeft: &left}
 	r := &reply{view: v, report: []byte(`{"report":"the whole"}`), refused: strings.Repeat("<", maxRefused)}
 	result := r.result(c)
 	bounded(t, result)
@@ -110,7 +110,7 @@ func TestExplanations(t *testing.T) {
 			continue
 		}
 		walked[family] = true
-		var told rules
+		var told explanation
 		r := use(t, session, "explain_finding", map[string]any{"code": family})
 		require.NoError(t, json.Unmarshal([]byte(said(r)), &told))
 		found, _ := httpapi.Endpoints().Explain(family)
@@ -123,12 +123,12 @@ func TestExplanations(t *testing.T) {
 // An error is within the bound, and its end is clipped.
 func TestLongErrors(t *testing.T) {
 	for _, text := range []string{"x", "<", `"`, "漢", "\x1b"} {
-		result := failed(strings.Repeat(text, 10_000))
+		result := failureResult(strings.Repeat(text, 10_000))
 		bounded(t, result)
 		assert.True(t, result.IsError)
 		assert.NotEmpty(t, said(result))
 		c := &call{tool: &toolsOf(httpapi.Endpoints())[0], service: &service{}}
-		marked := failed(c.words(diag.Unavailable(strings.Repeat(text, 10_000), nil), nil))
+		marked := failureResult(c.explainError(diag.Unavailable(strings.Repeat(text, 10_000), nil), nil))
 		bounded(t, marked)
 		contained(t, marked)
 	}

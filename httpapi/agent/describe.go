@@ -12,8 +12,8 @@ import (
 // maxRules bounds the rules that one reply explains.
 const maxRules = 6
 
-// rules explains codes. Its text is entirely this program's own.
-type rules struct {
+// explanation explains codes. Its text is entirely this program's own.
+type explanation struct {
 	LeftOut  int               `json:"left_out,omitempty"` // how many more codes begin so
 	Findings []httpapi.RuleDoc `json:"findings"`
 }
@@ -22,12 +22,13 @@ func (c *call) explainFinding() (*mcp.CallToolResult, error) {
 	code := strings.TrimSpace(c.text("code"))
 	found, near := c.tool.table.Explain(code)
 	if len(found) == 0 {
-		return nil, argumentf("code: there is no finding %q.%s Findings of a reply have codes.", shown(code), meant(near))
+		return nil, argumentf("code: there is no finding %q.%s Findings of a reply have codes.",
+			clipPrintable(code), suggestion(near))
 	}
-	r := rules{Findings: found[:min(len(found), maxRules)]}
+	r := explanation{Findings: found[:min(len(found), maxRules)]}
 	for {
 		r.LeftOut = len(found) - len(r.Findings)
-		if result := told(asJSON(r)); len(r.Findings) == 1 || fits(result) {
+		if result := textResult(asJSON(r)); len(r.Findings) == 1 || fits(result) {
 			return result, nil
 		}
 		r.Findings = r.Findings[:len(r.Findings)-1]
@@ -42,8 +43,8 @@ func asJSON(v any) string {
 	return string(text)
 }
 
-// described are operations: all of them in short, or one.
-type described struct {
+// operationList are operations: all of them in short, or one.
+type operationList struct {
 	Operations []operationInfo `json:"operations"`
 }
 
@@ -66,21 +67,21 @@ func (c *call) describeOperation() (*mcp.CallToolResult, error) {
 		for _, ep := range c.tool.table {
 			fmt.Fprintf(&b, "%s %d: %s\n", ep.Name(), ep.Credits, ep.Summary())
 		}
-		return told(b.String()), nil
+		return textResult(b.String()), nil
 	}
 	ep, ok := c.tool.table.ByName(name)
 	if !ok {
 		near, _ := c.tool.table.Nearest(name)
 		return nil, argumentf("operation: there is no %q.%s describe_operation without arguments lists all.",
-			shown(name), meant(near.Name()))
+			clipPrintable(name), suggestion(near.Name()))
 	}
-	info := short(ep)
+	info := summarize(ep)
 	info.About, info.Example, info.Arguments = ep.Description(), ep.Example(), ep.Params()
 	info.Writes = ep.Hosted() && ep.HasBody()
-	one := described{[]operationInfo{info}}
-	return told(asJSON(one)), nil
+	list := operationList{[]operationInfo{info}}
+	return textResult(asJSON(list)), nil
 }
 
-func short(ep httpapi.Endpoint) operationInfo {
+func summarize(ep httpapi.Endpoint) operationInfo {
 	return operationInfo{Operation: ep.Name(), Summary: ep.Summary(), Credits: ep.Credits, Scope: string(ep.Scope)}
 }

@@ -139,8 +139,8 @@ _dmarc.evil.example. TXT "v=DMARC1; p=none; x=` + strings.ReplaceAll(quoted, ";"
 // Errors that may quote a stranger are marked too.
 func TestErrorsAreMarked(t *testing.T) {
 	c := &call{tool: &toolsOf(httpapi.Endpoints())[0], service: &service{}}
-	text := c.words(diag.Unavailable("the server "+injection, nil), nil)
-	contained(t, failed(text))
+	text := c.explainError(diag.Unavailable("the server "+injection, nil), nil)
+	contained(t, failureResult(text))
 	assert.Contains(t, text, "Nothing was charged")
 }
 
@@ -191,9 +191,9 @@ func FuzzSafe(f *testing.F) {
 		if !json.Valid([]byte(text)) {
 			return
 		}
-		out := safe([]byte(text))
+		out := escapeUnsafe([]byte(text))
 		require.True(t, json.Valid(out), "%s", out)
-		again := safe(out)
+		again := escapeUnsafe(out)
 		require.JSONEq(t, string(out), string(again))
 		v, err := jsonOf(out)
 		require.NoError(t, err)
@@ -216,7 +216,7 @@ func FuzzArguments(f *testing.F) {
 			v, err := tool.parse(raw)
 			require.NotEqual(t, v == nil, err == nil)
 			if err != nil {
-				bounded(t, failed(err.Error()))
+				bounded(t, failureResult(err.Error()))
 				require.Contains(t, err.Error(), tool.Name+" takes ")
 				require.Less(t, len(err.Error()), 4000)
 				require.NotContains(t, err.Error(), "\x1b")
@@ -241,7 +241,7 @@ func TestErrorsInPlainWords(t *testing.T) {
 		io.ErrUnexpectedEOF, fmt.Errorf("asking: %w", context.Canceled), fmt.Errorf("asking: %w", context.DeadlineExceeded),
 		json.Unmarshal([]byte("<"), new(int)), diag.Unavailable("a name server", io.EOF), &net.DNSError{Err: "no such host", Name: "a"},
 	} {
-		text := c.words(err, nil)
+		text := c.explainError(err, nil)
 		assert.Empty(t, diagtest.Leaks(text), text)
 		assert.Contains(t, text, "Nothing was charged")
 	}

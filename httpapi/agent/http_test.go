@@ -242,7 +242,7 @@ func TestConcurrency(t *testing.T) {
 // A tool that panics is an error of the tool, and not the end of the program.
 func TestPanic(t *testing.T) {
 	s := &service{local: nil, API: &httpapi.API{}}
-	broken := &tool{Name: "broken", deed: deed{run: func(*call) (*mcp.CallToolResult, error) { panic("broken") }}}
+	broken := &tool{Name: "broken", action: action{run: func(*call) (*mcp.CallToolResult, error) { panic("broken") }}}
 	ctx := context.WithValue(t.Context(), clientKey{}, &http.Request{})
 	r, err := s.handler(broken)(ctx, &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
 	require.NoError(t, err)

@@ -22,14 +22,14 @@ import (
 
 // Metrics are the counters of one server.
 type Metrics struct {
-	registry                             *prometheus.Registry
-	requests, credits, replays, retiring *prometheus.CounterVec
-	duration                             *prometheus.HistogramVec
+	registry                               *prometheus.Registry
+	requests, credits, replays, deprecated *prometheus.CounterVec
+	duration                               *prometheus.HistogramVec
 
 	resolutions, questions, deliveries, payments, watches *prometheus.CounterVec
 
-	mu    sync.RWMutex
-	known map[labels]*series
+	mu     sync.RWMutex
+	series map[labels]*series
 }
 
 // labels are what most requests are counted by.
@@ -60,12 +60,12 @@ func New() *Metrics {
 		return c
 	}
 	m := &Metrics{
-		registry: r, known: map[labels]*series{},
+		registry: r, series: map[labels]*series{},
 		requests: counter("diagkit_requests_total", "Requests by endpoint, code (OK or the error code) and plan.",
 			"endpoint", "code", "plan"),
 		credits: counter("diagkit_credits_total", "Credits charged by endpoint and plan.", "endpoint", "plan"),
 		replays: counter("diagkit_replays_total", "Kept replies that were sent again, by endpoint.", "endpoint"),
-		retiring: counter("diagkit_deprecated_total",
+		deprecated: counter("diagkit_deprecated_total",
 			"Uses of what is deprecated: the operation, or the scope that allowed it.", "endpoint", "deprecated"),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "diagkit_request_duration_seconds", Help: "Time from the first byte read to the last written, by endpoint.",
@@ -109,7 +109,7 @@ const (
 	AuditAge          Gauge = "diagkit_audit_age_seconds"
 	AuditFaults       Gauge = "diagkit_audit_faults"
 	PoolUsed          Gauge = "diagkit_store_pool_used"
-	PoolMost          Gauge = "diagkit_store_pool_max"
+	PoolMax           Gauge = "diagkit_store_pool_max"
 )
 
 var gaugeHelp = map[Gauge]string{
@@ -126,20 +126,20 @@ var gaugeHelp = map[Gauge]string{
 	AuditAge:          "Age of the last audit of a SQLite store; NaN while none is recorded.",
 	AuditFaults:       "Faults that the last audit of a SQLite store found; NaN while none is recorded.",
 	PoolUsed:          "Connections to PostgreSQL on which charges and keys are worked at.",
-	PoolMost:          "Connections to PostgreSQL that may be open for charges and keys.",
+	PoolMax:           "Connections to PostgreSQL that may be open for charges and keys.",
 }
 
 // Gauges lists the gauges.
 func Gauges() []Gauge { return slices.Sorted(maps.Keys(gaugeHelp)) }
 
-// Ask exposes a gauge. The function is called for each reading, and must be quick.
-func (m *Metrics) Ask(g Gauge, value func() float64) {
+// GaugeFunc exposes a gauge. The function is called for each reading, and must be quick.
+func (m *Metrics) GaugeFunc(g Gauge, value func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: string(g), Help: gaugeHelp[g]}, value))
 }
 
-// AskFlag exposes a gauge that is 1 or 0.
-func (m *Metrics) AskFlag(g Gauge, is func() bool) {
-	m.Ask(g, func() float64 {
+// FlagFunc exposes a gauge that is 1 or 0.
+func (m *Metrics) FlagFunc(g Gauge, is func() bool) {
+	m.GaugeFunc(g, func() float64 {
 		if is() {
 			return 1
 		}
@@ -149,7 +149,7 @@ func (m *Metrics) AskFlag(g Gauge, is func() bool) {
 
 // Observe counts one request. It is meant for [httpapi.Config].
 func (m *Metrics) Observe(o httpapi.Observation) {
-	s := m.of(labels{o.Endpoint, o.Code, o.Plan})
+	s := m.seriesOf(labels{o.Endpoint, o.Code, o.Plan})
 	s.requests.Inc()
 	s.duration.Observe(o.Duration.Seconds())
 	if o.Credits > 0 {
@@ -159,14 +159,14 @@ func (m *Metrics) Observe(o httpapi.Observation) {
 		m.replays.WithLabelValues(o.Endpoint).Inc()
 	}
 	if o.Deprecated != "" {
-		m.retiring.WithLabelValues(o.Endpoint, o.Deprecated).Inc()
+		m.deprecated.WithLabelValues(o.Endpoint, o.Deprecated).Inc()
 	}
 }
 
-// of returns the counters with some labels.
-func (m *Metrics) of(l labels) *series {
+// seriesOf returns the counters with some labels.
+func (m *Metrics) seriesOf(l labels) *series {
 	m.mu.RLock()
-	s := m.known[l]
+	s := m.series[l]
 	m.mu.RUnlock()
 	if s == nil {
 		s = &series{
@@ -175,7 +175,7 @@ func (m *Metrics) of(l labels) *series {
 			credits:  sync.OnceValue(func() prometheus.Counter { return m.credits.WithLabelValues(l.endpoint, l.plan) }),
 		}
 		m.mu.Lock()
-		m.known[l] = s
+		m.series[l] = s
 		m.mu.Unlock()
 	}
 	return s

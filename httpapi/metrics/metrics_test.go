@@ -20,10 +20,10 @@ func TestObserve(t *testing.T) {
 	m.ObserveWatch("ok")
 	m.ObserveQuestion("NXDOMAIN")
 	m.ObserveQuestion("NXDOMAIN")
-	m.Ask(Connections, func() float64 { return 7 })
+	m.GaugeFunc(Connections, func() float64 { return 7 })
 	up := true
-	m.AskFlag(StoreUp, func() bool { return up })
-	m.AskFlag(LimiterAway, func() bool { return !up })
+	m.FlagFunc(StoreUp, func() bool { return up })
+	m.FlagFunc(LimiterAway, func() bool { return !up })
 
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
@@ -45,7 +45,7 @@ func TestObserve(t *testing.T) {
 	}
 	require.Equal(t, []Gauge{
 		AuditAge, AuditFaults, BackupAge, ClockTrusted, CloseFailing, Connections, DeliveriesWaiting, LimiterAway,
-		PendingSeconds, PaymentsWaiting, PoolMost, PoolUsed, StoreUp, WatchesOverdue,
+		PendingSeconds, PaymentsWaiting, PoolMax, PoolUsed, StoreUp, WatchesOverdue,
 	}, Gauges())
 }
 
