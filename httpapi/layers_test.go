@@ -32,7 +32,7 @@ var heavy = map[string][]string{
 	"zombiezen.com/":                   {"metering/sqlitedb", "metering/sqlite", "mailauth/hostedspf/sqlite"},
 	module + sqliteFiles:               {"metering/sqlite", "mailauth/hostedspf/sqlite", "cmd/diagd"},
 	"github.com/spf13/":                {"cmd"},
-	"html/template":                    {"httpapi/pages", "httpapi/dashboard", "httpapi/letterbox", "diag/view/render"},
+	"html/template":                    {"httpapi/pages", "httpapi/dashboard", "httpapi/letterbox", "httpapi/internal/ui", "diag/view/render"},
 	"github.com/redis/":                {"metering/redis"},
 	"github.com/alicebob/":             {}, // Redis in memory, for the tests of metering/redis
 	"golang.org/x/crypto/acme":         {"cmd/diagd"},

@@ -70,7 +70,7 @@ async function channels(v) {
   await v.look("delivery");
   await v.press("Send the event again");
   await v.sees("on its way again", "Repeats");
-  await v.until('.state:text("delivered")');
+  await v.until('.badge:text("delivered")');
   await v.look("delivery-again");
   await v.open("/dashboard/channels");
   await page.getByLabel("Name").fill("Night");
@@ -82,7 +82,7 @@ async function channels(v) {
   check((await page.locator(".secret pre").innerText()).startsWith("whsec_"), "a new channel shows no secret");
   await v.look("channel-new");
   await v.press("Send a test event");
-  await v.until('td .state:text("delivered")');
+  await v.until('td .badge:text("delivered")');
   await v.look("channel");
 }
 
@@ -177,7 +177,7 @@ async function bills(v) {
   await page.getByLabel("The invoice should not have been made").check();
   await v.press("Declare void");
   await v.sees("The invoice is void", "It was a trial.", "you@harbour.example");
-  check(await page.locator('.state:text-is("void")').count() === 1, "the invoice is not void");
+  check(await page.locator('.badge:text-is("void")').count() === 1, "the invoice is not void");
   await v.look("invoice-void");
 }
 

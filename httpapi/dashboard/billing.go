@@ -38,7 +38,7 @@ func (d *dashboard) showBilling(r *http.Request) (any, error) {
 		amount, _, _ := strings.Cut(formatMoney(*account.OverageBudgetCents, ""), " ")
 		overage.Set("overage_budget_cents", strings.ReplaceAll(amount, ",", ""))
 	}
-	stateOf(r).form.setDefaults(overage)
+	stateOf(r).form.SetDefaults(overage)
 	if s := account.Scheduled; s != nil && month.Before(s.From) {
 		data.Next = s
 	}

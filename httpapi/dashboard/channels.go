@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/httpapi/internal/ui"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/notify"
 )
@@ -31,7 +32,7 @@ var targetHints = map[notify.Kind]string{
 
 func (d *dashboard) showChannels(r *http.Request) (any, error) {
 	account, c, ctx := sessionOf(r).Account.ID, d.channels(), r.Context()
-	stateOf(r).form.setDefaults(url.Values{"kind": {string(notify.Kinds()[0])}, "categories": stringsOf(notify.Categories())})
+	stateOf(r).form.SetDefaults(url.Values{"kind": {string(notify.Kinds()[0])}, "categories": stringsOf(notify.Categories())})
 	data := struct {
 		Channels   []notify.Channel
 		Kinds      []notify.Kind
@@ -125,8 +126,8 @@ func (d *dashboard) showChannel(r *http.Request) (any, error) {
 		notify.Channel
 		Secret string // shown once
 		deliveryPage
-		Overlaps []choice
-		Sinces   []choice
+		Overlaps []ui.Choice
+		Sinces   []ui.Choice
 	}{Overlaps: gracePeriods, Sinces: replaySinces}
 	err := runParallel(
 		func() (err error) { data.Channel, err = c.Channel(ctx, account, id); return err },
@@ -141,7 +142,10 @@ func (d *dashboard) showChannel(r *http.Request) (any, error) {
 }
 
 // replaySinces are how many hours back what did not arrive is sent again.
-var replaySinces = []choice{{24, "A day ago"}, {3 * 24, "3 days ago"}, {7 * 24, "7 days ago"}, {30 * 24, "30 days ago"}}
+var replaySinces = []ui.Choice{
+	{Value: 24, Title: "A day ago"}, {Value: 3 * 24, Title: "3 days ago"}, {Value: 7 * 24, Title: "7 days ago"},
+	{Value: 30 * 24, Title: "30 days ago"},
+}
 
 // replaySince sends to a channel again what did not arrive.
 func (d *dashboard) replaySince(r *http.Request) (string, error) {

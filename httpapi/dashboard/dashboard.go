@@ -31,8 +31,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/internal/ui"
 	"github.com/diagkit/diagkit/httpapi/watch"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
@@ -89,7 +89,7 @@ type dashboard struct {
 	sumCache  sumCache
 }
 
-//go:embed templates assets
+//go:embed templates
 var files embed.FS
 
 // New returns the dashboard. It panics without a store or an API, and with an invalid PublicURL: those are faults of
@@ -117,10 +117,8 @@ func New(c Config) http.Handler {
 			Endpoints: d.endpoints[len(httpapi.Endpoints()):]})
 	}
 	d.templates = sync.OnceValue(func() *template.Template {
-		return template.Must(template.New("").Funcs(d.templateFuncs()).ParseFS(files, "templates/*.html"))
+		return ui.Templates(d.templateFuncs(), files, "templates/*.html")
 	})
-	style, _ := files.ReadFile("assets/style.css") // which are embedded
-	icon, _ := files.ReadFile("assets/icon.svg")
 	d.pages = append(d.pageTable(), &page{title: "Page not found", show: func(*http.Request) (any, error) {
 		return nil, metering.ErrNotFound
 	}})
@@ -130,20 +128,15 @@ func New(c Config) http.Handler {
 			d.notices[noticeName(p.action)] = p.doneText
 		}
 	}
-	d.mux.Handle("GET /dashboard/style.css",
-		httpapi.NewFile("text/css; charset=utf-8", append([]byte(render.Style), style...)))
-	d.mux.Handle("GET /dashboard/icon.svg", httpapi.NewFile("image/svg+xml", icon))
+	d.mux.Handle("GET /dashboard/style.css", httpapi.NewFile("text/css; charset=utf-8", ui.Style()))
+	d.mux.Handle("GET /dashboard/icon.svg", httpapi.NewFile("image/svg+xml", ui.Icon()))
 	return d
 }
-
-// contentSecurityPolicy allows a page to load the files that are served with it, and nothing else.
-const contentSecurityPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; " +
-	"frame-ancestors 'none'"
 
 // ServeHTTP implements [http.Handler].
 func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", contentSecurityPolicy)
+	h.Set("Content-Security-Policy", ui.Policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")

@@ -150,7 +150,7 @@ func (d *dashboard) watchOptions(r *http.Request, current watch.Settings) (c wat
 	if len(current.Checks) == 0 {
 		current.Checks = c.Groups
 	}
-	stateOf(r).form.setDefaults(url.Values{"checks": current.Checks, "every": {current.Every.String()}, "channels": current.Channels,
+	stateOf(r).form.SetDefaults(url.Values{"checks": current.Checks, "every": {current.Every.String()}, "channels": current.Channels,
 		"budget": {view.If(current.Budget > 0, strconv.FormatInt(current.Budget, 10))}})
 	c.Channels, err = d.channels().List(r.Context(), sessionOf(r).Account.ID)
 	return c, err

@@ -100,7 +100,7 @@ func TestDomain(t *testing.T) {
 	assert.Contains(t, last.Text(), "2026-11-16: error")
 	assert.NotEmpty(t, page.words("table.records"))
 	day := b.get("/dashboard/domains/plain.example" + last.AttrOr("href", ""))
-	assert.Contains(t, day.words("#changes+p"), "Nothing is known of 2026-11-15")
+	assert.Contains(t, day.words("#changes+.empty"), "Nothing is known of 2026-11-15")
 
 	spent := h.used()
 	form := page.Find(`form[action$="/check"]`)

@@ -12,26 +12,27 @@ import (
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/httpapi/internal/ui"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/budget"
 )
 
-// A choice is a number of a list, and its label.
-type choice struct {
-	Value int
-	Title string
-}
-
 // lifetimes are how many days a new key may last, and gracePeriods how many hours a rotated key may still work.
 var (
-	lifetimes    = []choice{{0, "Without end"}, {30, "30 days"}, {90, "90 days"}, {365, "A year"}}
-	gracePeriods = []choice{{24, "A day"}, {0, "Not at all"}, {1, "An hour"}, {7 * 24, "7 days"}, {30 * 24, "30 days"}}
+	lifetimes = []ui.Choice{
+		{Value: 0, Title: "Without end"}, {Value: 30, Title: "30 days"}, {Value: 90, Title: "90 days"},
+		{Value: 365, Title: "A year"},
+	}
+	gracePeriods = []ui.Choice{
+		{Value: 24, Title: "A day"}, {Value: 0, Title: "Not at all"}, {Value: 1, Title: "An hour"},
+		{Value: 7 * 24, Title: "7 days"}, {Value: 30 * 24, Title: "30 days"},
+	}
 )
 
 // parseChoice reads a field that is a number of a list.
-func parseChoice(r *http.Request, field string, list []choice) (int, error) {
-	n, err := strconv.Atoi(cmp.Or(r.PostForm.Get(field), strconv.Itoa(list[0].Value)))
-	if err != nil || !slices.ContainsFunc(list, func(c choice) bool { return c.Value == n }) {
+func parseChoice(r *http.Request, field string, list []ui.Choice) (int, error) {
+	n, err := strconv.Atoi(cmp.Or(r.PostForm.Get(field), fmt.Sprint(list[0].Value)))
+	if err != nil || !slices.ContainsFunc(list, func(c ui.Choice) bool { return c.Value == n }) {
 		return 0, &metering.FieldError{Field: field, Reason: "must be one of the list"}
 	}
 	return n, nil
@@ -43,7 +44,7 @@ type keyRow struct {
 	State        metering.KeyState
 	Usage        sparkline // its charges in the hours of the last day
 	Secret       string    // shown once
-	GracePeriods []choice
+	GracePeriods []ui.Choice
 
 	DeprecatedUse *metering.DeprecatedUse // nil if nothing is known of one
 }
@@ -63,7 +64,7 @@ type keysPage struct {
 
 	Scopes       []metering.Scope
 	Environments []metering.Environment
-	Lifetimes    []choice
+	Lifetimes    []ui.Choice
 }
 
 // workingStates are those of keys that work, and endedStates those of others.
@@ -74,7 +75,7 @@ var (
 
 func (d *dashboard) showKeys(r *http.Request) (any, error) {
 	account, query := sessionOf(r).Account.ID, r.URL.Query()
-	stateOf(r).form.setDefaults(url.Values{"scopes": stringsOf(metering.Scopes())})
+	stateOf(r).form.SetDefaults(url.Values{"scopes": stringsOf(metering.Scopes())})
 	page := &keysPage{Query: strings.TrimSpace(query.Get("q")), State: metering.KeyState(query.Get("state")),
 		States: metering.KeyStates(), Scopes: metering.Scopes(), Lifetimes: lifetimes,
 		Environments: []metering.Environment{metering.Live, metering.Test}}

@@ -22,7 +22,7 @@ var roles = []roleInfo{
 }
 
 func (d *dashboard) showMembers(r *http.Request) (any, error) {
-	stateOf(r).form.setDefaults(url.Values{"role": {string(member.Viewer)}})
+	stateOf(r).form.SetDefaults(url.Values{"role": {string(member.Viewer)}})
 	list, err := d.members().List(r.Context(), sessionOf(r).Account.ID)
 	shown, list := paginate(r, list)
 	return struct {
@@ -49,7 +49,7 @@ func (d *dashboard) showMember(r *http.Request) (any, error) {
 	}
 	link, err := d.flash(r)
 	stateOf(r).title = "Member " + m.Email
-	stateOf(r).form.setDefaults(url.Values{"role": {string(m.Role)}})
+	stateOf(r).form.SetDefaults(url.Values{"role": {string(m.Role)}})
 	return struct {
 		member.Member
 		Roles []roleInfo

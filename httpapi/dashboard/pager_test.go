@@ -45,7 +45,7 @@ func TestManyKeys(t *testing.T) {
 	h.charge(h.account, keys[349], "req_1", "dns/lookup", 5)
 	b := h.owner()
 	names := func(p *reply) (names []string) {
-		for _, a := range p.Find("table.cards tbody th a").EachIter() {
+		for _, a := range p.Find("table.responsive tbody th a").EachIter() {
 			names = append(names, strings.TrimPrefix(a.Text(), "Customer "))
 		}
 		return names
@@ -56,7 +56,7 @@ func TestManyKeys(t *testing.T) {
 	assert.Equal(t, []string{"349", "348", "347"}, names(first)[:3])
 	assert.Equal(t, "350 keys, those that work first", first.words("caption"))
 	assert.Equal(t, "Showing 1–100 of 350. Page 1 of 4 Next", first.words("nav.pages"))
-	assert.Equal(t, "5 credits in the last 24 hours", first.Find("svg.spark").AttrOr("aria-label", ""))
+	assert.Equal(t, "5 credits in the last 24 hours", first.Find("svg.chart").AttrOr("aria-label", ""))
 	assert.Contains(t, first.words("#state"), "active (315) rotating (0) expired (0) revoked (35)")
 
 	var all []string
@@ -353,7 +353,7 @@ func TestLargeAccount(t *testing.T) {
 		"/dashboard/billing":  2 * pageSize,           // invoices, and the newest notes
 	} {
 		page := b.get(path)
-		assert.Equal(t, want, page.Find("table.cards tbody tr").Length(), path)
+		assert.Equal(t, want, page.Find("table.responsive tbody tr").Length(), path)
 		assert.Equal(t, 1, page.Find("nav.pages a[rel=next]").Length(), path)
 	}
 }

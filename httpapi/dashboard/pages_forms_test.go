@@ -229,7 +229,7 @@ func TestUsage(t *testing.T) {
 	assert.Contains(t, page.words("table"), hostileName+" 2,001 3")
 	assert.Contains(t, b.get("/dashboard/usage?month=2026-10").words("dl"), "Used 6 of 50,000 credits")
 	keys := b.get("/dashboard/keys")
-	assert.Equal(t, "2,001 credits in the last 24 hours", keys.Find("svg.spark").AttrOr("aria-label", ""))
+	assert.Equal(t, "2,001 credits in the last 24 hours", keys.Find("svg.chart").AttrOr("aria-label", ""))
 
 	file := b.get("/dashboard/usage.csv?month=2026-11")
 	assert.Contains(t, file.header.Get("Content-Disposition"), "usage-2026-11.csv")
@@ -306,7 +306,7 @@ func TestBilling(t *testing.T) {
 	at := "/dashboard/billing/2026-10"
 	invoice := b.get(at)
 	assert.Contains(t, invoice.words("table"), "Total 6 of 50,000 credits used")
-	assert.Contains(t, invoice.words(".state"), "draft")
+	assert.Contains(t, invoice.words(".badge"), "draft")
 	h.pass(2 * time.Hour)
 	_, err = h.dash.billing(requestAs(h, "owner@example.com")).Finalize(t.Context(), own.ID, "2026-10")
 	require.NoError(t, err)
@@ -321,7 +321,7 @@ func TestBilling(t *testing.T) {
 	assert.Contains(t, credited.words("main"), "owner@example.com")
 	assert.Equal(t, http.StatusUnprocessableEntity, b.post(at+"/void", "reason", "wrong").status)
 	void := b.follow(at+"/void", "reason", "wrong", "sure", "yes", "reissue", "yes")
-	assert.Contains(t, void.words(".state"), "void")
+	assert.Contains(t, void.words(".badge"), "void")
 	b.get(at + ".2")
 
 	strict := newFixture(t)

@@ -201,7 +201,9 @@ func wellFormed(t *testing.T, at string, p *reply) {
 		assert.Equal(t, 1, p.Find(`label[for="`+id+`"]`).Length()+field.Closest("label:not([for])").Length(),
 			"%s: field %q has no label", at, id)
 		if described, ok := field.Attr("aria-describedby"); ok {
-			assert.True(t, ids[described], "%s: nothing has the id %s", at, described)
+			for id := range strings.FieldsSeq(described) {
+				assert.True(t, ids[id], "%s: nothing has the id %s", at, id)
+			}
 		}
 	}
 	for _, button := range p.Find("button").EachIter() {

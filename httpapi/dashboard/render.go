@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"html/template"
@@ -9,13 +8,12 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
-	"github.com/diagkit/diagkit/diag/view/render"
+	"github.com/diagkit/diagkit/httpapi/internal/ui"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/member"
 	"golang.org/x/text/language"
@@ -24,14 +22,13 @@ import (
 
 // A pageData is the data of the templates.
 type pageData struct {
-	Title   string
+	ui.Layout
 	Path    string // of the page in the navigation that this one belongs to
 	Nav     []navItem
 	Session *session // nil without a session
-	Form    *form
+	Form    *ui.Form
 	Notice  string
 	Data    any
-	Body    template.HTML // in the layout
 }
 
 // A navItem is a page in the navigation.
@@ -40,14 +37,14 @@ type navItem struct{ Path, Title string }
 // May reports whether the visitor may use what needs a role.
 func (s *pageData) May(role member.Role) bool { return s.Session != nil && s.Session.May(role) }
 
-// A file is a response that is not shown in the frame.
+// A file is a response that is not shown in the layout.
 type file struct {
 	media, name string // without a name it is shown inline
 	data        []byte
 	write       func(io.Writer) error // in place of data, where that is long
 }
 
-// render shows data by a template in the frame, or sends a file.
+// render shows data by a template in the layout, or sends a file.
 func (d *dashboard) render(w http.ResponseWriter, r *http.Request, name string, data any) error {
 	s := stateOf(r)
 	if f, ok := data.(file); ok {
@@ -67,23 +64,20 @@ func (d *dashboard) render(w http.ResponseWriter, r *http.Request, name string, 
 		_, _ = w.Write(f.data) // an error means that the browser has gone
 		return nil
 	}
-	page := &pageData{Title: s.title, Session: s.session, Form: s.form, Data: data,
-		Notice: d.notices[r.URL.Query().Get("notice")]}
+	page := &pageData{Session: s.session, Form: s.form, Data: data, Notice: d.notices[r.URL.Query().Get("notice")],
+		Layout: ui.Layout{Title: s.title, Kind: "wide", Home: "/dashboard", Style: "/dashboard/style.css",
+			Icon: "/dashboard/icon.svg"}}
 	if s.session != nil {
 		page.Nav, page.Path = d.navigation(r.URL.Path)
 	}
-	var body, html bytes.Buffer
-	if err := d.templates().ExecuteTemplate(&body, name+".html", page); err != nil {
-		return err
-	}
-	page.Body = template.HTML(body.String()) // which its template has escaped
-	if err := d.templates().ExecuteTemplate(&html, "layout.html", page); err != nil {
+	html, err := ui.Render(d.templates(), name+".html", page)
+	if err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(s.status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(html.Bytes()) // as above
+		_, _ = w.Write(html) // as above
 	}
 	return nil
 }
@@ -135,10 +129,8 @@ func (d *dashboard) templateFuncs() template.FuncMap {
 	return template.FuncMap{
 		"timeago":     func(t any) template.HTML { return d.formatTime(t, relativeTime) },
 		"date":        func(t any) template.HTML { return d.formatTime(t, nil) },
-		"number":      func(n any) string { return message.NewPrinter(language.English).Sprint(n) },
 		"money":       formatMoney,
 		"count":       func(n any, word string) string { return diag.Count(reflect.ValueOf(n).Int(), word) },
-		"printable":   render.Printable,
 		"finding":     d.findingTitle,
 		"duration":    diag.Span,
 		"join":        joinList,
@@ -212,29 +204,23 @@ func relativeTime(ahead time.Duration) string {
 	return text + " ago"
 }
 
-// A form holds the submitted or initial values of fields, and their faults.
-type form struct {
-	values url.Values
-	known  []string // the fields next to which faults are shown
-	faults map[string]string
-}
-
-// setFaults reports whether an error, or one of several, is about the form, and records the faults.
-func (f *form) setFaults(err error) bool {
+// formFaults returns the faults of a form that an error, or several joined ones, describe, by field; none if it is not
+// about the form.
+func formFaults(err error) map[string]string {
 	list := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		list = joined.Unwrap()
 	}
-	f.faults = map[string]string{}
+	faults := map[string]string{}
 	for _, err := range list {
 		if e, ok := errors.AsType[*metering.FieldError](err); ok {
 			field, _, _ := strings.Cut(e.Field, "[") // of a list, one of its values
-			f.faults[field] = e.Reason
+			faults[field] = e.Reason
 		} else if e, ok := errors.AsType[*refusedError](err); ok {
-			f.faults[""] = e.reason
+			faults[""] = e.reason
 		}
 	}
-	return len(f.faults) > 0
+	return faults
 }
 
 // A refusedError is the reason why an action was refused, in words for the member.
@@ -242,53 +228,7 @@ type refusedError struct{ reason string }
 
 func (e *refusedError) Error() string { return e.reason }
 
-// setDefaults sets the initial values of a form that was not submitted yet.
-func (f *form) setDefaults(values url.Values) {
-	if f.values == nil {
-		f.values = values
-	}
-}
-
 // stringsOf are values as a form sends them.
 func stringsOf[S ~string](list []S) []string {
 	return diag.Map(list, func(s S) string { return string(s) })
-}
-
-// Value returns the value of a field.
-func (f *form) Value(field string) string { return f.values.Get(field) }
-
-// Has reports whether a field has a value, among possibly several.
-func (f *form) Has(field string, value any) bool {
-	return slices.Contains(f.values[field], fmt.Sprint(value))
-}
-
-// Invalid are the attributes of an input whose field has a fault.
-func (f *form) Invalid(field string) template.HTMLAttr {
-	if f.faults[field] == "" {
-		return ""
-	}
-	return template.HTMLAttr(` aria-invalid="true" aria-describedby="` + field + `-fault"`) // field is our own word
-}
-
-// Fault returns the fault of a field, to be shown next to it.
-func (f *form) Fault(field string) template.HTML {
-	reason := f.faults[field]
-	if reason == "" {
-		return ""
-	}
-	return template.HTML(`<p class="fault" id="` + field + `-fault">` + template.HTMLEscapeString(reason) + `</p>`)
-}
-
-// FaultCount counts the faults.
-func (f *form) FaultCount() int { return len(f.faults) }
-
-// OtherFaults are the faults of no field of the page.
-func (f *form) OtherFaults() (list []string) {
-	for field, reason := range f.faults {
-		if !slices.Contains(f.known, field) {
-			list = append(list, reason)
-		}
-	}
-	slices.Sort(list)
-	return list
 }

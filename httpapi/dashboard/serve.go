@@ -13,6 +13,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/internal/ui"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/member"
 	"github.com/diagkit/diagkit/metering/notify"
@@ -188,7 +189,7 @@ type requestState struct {
 	page     *page
 	title    string   // of the page that is shown, for which the table has the usual one
 	session  *session // nil for public pages
-	form     *form
+	form     *ui.Form
 	clientIP netip.Addr
 	status   int // of the reply
 	header   http.Header
@@ -213,7 +214,7 @@ const maxForm = 64 << 10
 func (d *dashboard) serve(p *page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
-		s := &requestState{page: p, title: p.title, form: &form{}, status: http.StatusOK, header: w.Header(),
+		s := &requestState{page: p, title: p.title, form: &ui.Form{}, status: http.StatusOK, header: w.Header(),
 			clientIP: httpapi.ClientIP(r, d.TrustedProxies)}
 		r = r.WithContext(context.WithValue(r.Context(), requestStateKey{}, s))
 		err := d.authorize(r)
@@ -271,7 +272,7 @@ func (d *dashboard) handle(w http.ResponseWriter, r *http.Request) error {
 		if err := r.ParseForm(); err != nil {
 			return formProblem(err)
 		}
-		s.form = &form{values: r.PostForm, known: slices.Concat(p.loggedFields, p.unloggedFields)}
+		s.form = &ui.Form{Values: r.PostForm, Known: slices.Concat(p.loggedFields, p.unloggedFields)}
 	}
 	var to string
 	submit := func(ctx context.Context) (err error) {
@@ -287,7 +288,7 @@ func (d *dashboard) handle(w http.ResponseWriter, r *http.Request) error {
 	} else if err = d.limitChanges(r); err == nil {
 		err = metering.Audited(r.Context(), d.Store, d.auditEntry(r), submit)
 	}
-	if s.form.setFaults(err) {
+	if s.form.Faults = formFaults(err); len(s.form.Faults) > 0 {
 		s.status = http.StatusUnprocessableEntity
 		return d.showPage(w, r)
 	}

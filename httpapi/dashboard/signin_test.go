@@ -44,7 +44,7 @@ func TestSignIn(t *testing.T) {
 
 	b.cookies["__Host-diagkit"] = "chosen-by-somebody-else" // fixation: what the browser had before is not what it gets
 	home := b.follow("/dashboard/enter", "token", token, "account", account)
-	assert.Contains(t, home.words(".who"), "owner@example.com, owner")
+	assert.Contains(t, home.words(".user"), "owner@example.com, owner")
 	secret := b.cookies["__Host-diagkit"]
 	assert.NotEqual(t, "chosen-by-somebody-else", secret)
 	assert.Len(t, secret, 43)
@@ -339,10 +339,10 @@ func TestSeveralAccounts(t *testing.T) {
 	b := h.browser()
 	assert.Equal(t, 2, b.get(at).Find("form[action='/dashboard/enter']").Length())
 	home := b.follow("/dashboard/enter", "token", token, "account", string(h.other.ID))
-	assert.Contains(t, home.words(".who"), "Strangers")
+	assert.Contains(t, home.words(".user"), "Strangers")
 	before := b.cookies["__Host-diagkit"]
 	home = b.follow("/dashboard/account", "account", string(h.account.ID))
-	assert.Contains(t, home.words(".who"), "Example & Co owner@example.net, viewer")
+	assert.Contains(t, home.words(".user"), "Example & Co owner@example.net, viewer")
 	assert.NotEqual(t, before, b.cookies["__Host-diagkit"])
 	assert.Equal(t, http.StatusForbidden, b.send("GET", "/dashboard/members/"+memberID(t, h, "owner@example.com"), nil).status)
 
@@ -397,6 +397,6 @@ func TestTrustedUserHeader(t *testing.T) {
 	ask(b, "10.1.2.3:4000", "owner@example.com")
 	assert.Equal(t, first, b.cookies["__Host-diagkit"], "one session goes on")
 	other := ask(b, "10.1.2.3:4000", "viewer@example.com")
-	assert.Contains(t, other.words(".who"), "viewer@example.com", "the proxy has let somebody else through")
+	assert.Contains(t, other.words(".user"), "viewer@example.com", "the proxy has let somebody else through")
 	assert.Contains(t, b.get("/dashboard/sessions").words("table"), "203.0.113.9", "the address is that of the client")
 }

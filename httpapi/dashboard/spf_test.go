@@ -49,7 +49,7 @@ func TestHostedSPF(t *testing.T) {
 	page := b.get(at)
 	wellFormed(t, "profile", page)
 	assert.Contains(t, page.words("main"), "does not lead here")
-	assert.Contains(t, page.words("#publish~pre"), "include:"+p.IncludeHost.String())
+	assert.Contains(t, page.words("#publish~.code"), "include:"+p.IncludeHost.String())
 	assert.Contains(t, page.words(".drawing.table"), p.IncludeHost.String())
 	assert.Contains(t, page.words("section[aria-labelledby=resolutions]"), "192.0.2.0/24")
 

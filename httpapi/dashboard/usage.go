@@ -4,14 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/csv"
-	"fmt"
-	"html/template"
 	"io"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -282,16 +279,5 @@ func (s sparkline) Total() (total int64) {
 	return total
 }
 
-// Bars returns the rectangles of the drawing: one for each hour with charges.
-func (s sparkline) Bars() template.HTML {
-	const height = 24
-	most := max(1, slices.Max(s[:]))
-	var b strings.Builder
-	for i, n := range s {
-		if n > 0 {
-			h := max(1, n*height/most)
-			fmt.Fprintf(&b, `<rect x="%d" y="%d" width="4" height="%d"/>`, i*5, height-h, h)
-		}
-	}
-	return template.HTML(b.String()) // which holds numbers alone
-}
+// Values are the credits as a chart shows them.
+func (s sparkline) Values() []int64 { return s[:] }

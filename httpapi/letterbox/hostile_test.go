@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/httpapi/internal/ui"
 	"github.com/diagkit/diagkit/mailauth/header"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/stretchr/testify/require"
@@ -269,7 +270,7 @@ func TestHeaders(t *testing.T) {
 	for at, code := range map[string]int{"/letterbox": 200, path: 200, "/letterbox/nothing": 404, "/letterbox/style.css": 200, "/letterbox/": 404} {
 		w := p.get("GET", at)
 		require.Equal(t, code, w.Code, at)
-		require.Equal(t, contentSecurityPolicy, w.Header().Get("Content-Security-Policy"))
+		require.Equal(t, ui.Policy, w.Header().Get("Content-Security-Policy"))
 		require.Equal(t, "no-referrer", w.Header().Get("Referrer-Policy"))
 		require.Equal(t, "noindex, nofollow", w.Header().Get("X-Robots-Tag"))
 		require.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"))

@@ -1,25 +1,19 @@
 package letterbox
 
 import (
-	"bytes"
-	_ "embed" // for template and style
+	"embed"
 	"html/template"
 	"net/http"
+	"sync"
 
-	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/internal/ui"
 )
 
-// contentSecurityPolicy allows a page its style, and nothing else.
-const contentSecurityPolicy = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+//go:embed letterbox.html
+var files embed.FS
 
-var (
-	//go:embed letterbox.html
-	pageTemplateText string
-	//go:embed style.css
-	styleText string
-	page      = template.Must(template.New("").Parse(pageTemplateText))
-)
+var templates = sync.OnceValue(func() *template.Template { return ui.Templates(nil, files, "letterbox.html") })
 
 // ServeHTTP implements [http.Handler].
 func (b *Box) ServeHTTP(w http.ResponseWriter, r *http.Request) { b.pages.ServeHTTP(w, r) }
@@ -44,11 +38,11 @@ func (b *Box) newPages() http.Handler {
 		b.render(w, http.StatusOK, c)
 	})
 	mux.Handle("GET /letterbox/style.css",
-		httpapi.NewFile("text/css; charset=utf-8", []byte(render.Style+styleText)))
+		httpapi.NewFile("text/css; charset=utf-8", ui.Style()))
 	own := http.NewCrossOriginProtection().Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", contentSecurityPolicy)
+		h.Set("Content-Security-Policy", ui.Policy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer") // the path is a secret
 		h.Set("X-Robots-Tag", "noindex, nofollow")
@@ -59,6 +53,7 @@ func (b *Box) newPages() http.Handler {
 
 // pageData is the data of a page: a problem, a letter, or the button alone.
 type pageData struct {
+	ui.Layout
 	Problem string
 	Letter  *letter
 	View    template.HTML
@@ -76,14 +71,15 @@ func (b *Box) createAddress(w http.ResponseWriter, r *http.Request) {
 	b.render(w, http.StatusTooManyRequests, pageData{Problem: "Ten addresses an hour are the most. Try again later."})
 }
 
-func (b *Box) render(w http.ResponseWriter, status int, c pageData) {
-	var body bytes.Buffer
-	if err := page.Execute(&body, c); err != nil {
+func (b *Box) render(w http.ResponseWriter, status int, data pageData) {
+	data.Layout = ui.Layout{Title: "Letter box", Kind: "narrow", Home: "/letterbox", Style: "/letterbox/style.css"}
+	page, err := ui.Render(templates(), "letterbox.html", &data)
+	if err != nil {
 		b.Log.Error("writing a page", "error", err)
 		http.Error(w, "The page could not be made.", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = body.WriteTo(w)
+	_, _ = w.Write(page) // an error means that the browser has gone
 }

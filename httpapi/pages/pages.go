@@ -31,10 +31,9 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/internal/ui"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/textutil"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 )
 
 // Config describes the server to the pages. Its zero value is useful.
@@ -45,16 +44,7 @@ type Config struct {
 	Endpoints []httpapi.Endpoint
 }
 
-// contentSecurityPolicy allows a page to load the files that are served with it, and nothing else.
-const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; " +
-	"base-uri 'none'; frame-ancestors 'none'"
-
 const htmlMedia = "text/html; charset=utf-8"
-
-// assets are the files that are served as they are.
-//
-//go:embed assets
-var assets embed.FS
 
 // A site answers for all pages.
 type site struct {
@@ -84,11 +74,16 @@ func Handler(c Config) http.Handler {
 	for _, g := range guides {
 		s.addFile(g.Path, htmlMedia, func() ([]byte, error) { return s.render(g.Template, g, nil) })
 	}
-	for at, media := range map[string]string{
-		"/docs/style.css": "text/css; charset=utf-8", "/docs/docs.js": "text/javascript; charset=utf-8",
-		"/docs/icon.svg": "image/svg+xml", "/llms.txt": "text/plain; charset=utf-8",
+	for _, f := range []struct {
+		path, media string
+		contents    []byte
+	}{
+		{"/docs/style.css", "text/css; charset=utf-8", ui.Style()},
+		{"/docs/docs.js", "text/javascript; charset=utf-8", ui.Script()},
+		{"/docs/icon.svg", "image/svg+xml", ui.Icon()},
+		{"/llms.txt", "text/plain; charset=utf-8", llms},
 	} {
-		s.addFile(at, media, func() ([]byte, error) { return assets.ReadFile("assets/" + path.Base(at)) })
+		s.addFile(f.path, f.media, func() ([]byte, error) { return f.contents, nil })
 	}
 	s.addFile("/openapi.json", "application/json", func() ([]byte, error) { return s.table.OpenAPI(), nil })
 	s.addFile("/openapi.yaml", "application/yaml", func() ([]byte, error) {
@@ -117,7 +112,7 @@ func (s *site) Patterns() []string { return slices.Sorted(maps.Keys(s.files)) }
 // ServeHTTP implements [http.Handler].
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", contentSecurityPolicy)
+	h.Set("Content-Security-Policy", ui.ScriptPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -204,8 +199,12 @@ func (s *site) readDocument() (doc map[string]any, err error) {
 	return doc, d.Decode(&doc)
 }
 
-//go:embed templates
-var templateFiles embed.FS
+var (
+	//go:embed templates
+	templateFiles embed.FS
+	//go:embed llms.txt
+	llms []byte
+)
 
 // A guide is a page that is written by hand.
 type guide struct{ Template, Path, Title, Description string }
@@ -226,19 +225,22 @@ var guides = []guide{
 
 // pageData is the data of the templates.
 type pageData struct {
-	guide
-	Guides     []guide     // that lists have
-	Families   []string    // headings of lists of operations
-	Operations []operation // all rows of the table
-	Plans      []metering.Plan
-	Op         any            // the operation of the page, or the one that was meant
-	Doc        map[string]any // the OpenAPI document, on pages that show schemas
-	Body       template.HTML  // in the layout
+	ui.Layout
+	Path        string
+	Description string
+	Guides      []guide     // that lists have
+	Families    []string    // headings of lists of operations
+	Operations  []operation // all rows of the table
+	Plans       []metering.Plan
+	Op          any            // the operation of the page, or the one that was meant
+	Doc         map[string]any // the OpenAPI document, on pages that show schemas
 }
 
 // render lays out a page whose body is the template of a name.
 func (s *site) render(name string, g guide, op any) ([]byte, error) {
-	data := pageData{guide: g, Guides: guides[2:], Operations: s.operations, Op: op,
+	data := &pageData{Path: g.Path, Description: g.Description, Guides: guides[2:], Operations: s.operations, Op: op,
+		Layout: ui.Layout{Title: g.Title, Kind: "docs", Home: "/", Style: "/docs/style.css", Icon: "/docs/icon.svg",
+			Script: "/docs/docs.js"},
 		Families: []string{"Mail", "DNS and registration", "Web", "Hosted SPF", "Text"},
 		Plans: slices.SortedFunc(maps.Values(s.Plans), func(a, b metering.Plan) int {
 			return int(a.Credits - b.Credits)
@@ -255,13 +257,7 @@ func (s *site) render(name string, g guide, op any) ([]byte, error) {
 		return nil, err
 	}
 	t.Funcs(s.templateFuncs(data.Doc))
-	var body, html bytes.Buffer
-	if err := t.ExecuteTemplate(&body, name+".html", data); err != nil {
-		return nil, err
-	}
-	data.Body = template.HTML(body.String()) // which its template has escaped
-	err = t.ExecuteTemplate(&html, "layout.html", data)
-	return html.Bytes(), err
+	return ui.Render(t, name+".html", data)
 }
 
 func (s *site) templateFuncs(doc map[string]any) template.FuncMap {
@@ -281,7 +277,12 @@ func (s *site) templateFuncs(doc map[string]any) template.FuncMap {
 		"ipRate":   func() int { return httpapi.DefaultIPRate },
 		"last":     func(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] },
 		"lower":    strings.ToLower,
-		"upper":    diag.Upper,
+		"typeName": typeName, "otherMedia": otherMedia,
+		"contains": func(list any, word string) bool {
+			words, _ := list.([]any) // nil for none
+			return slices.Contains(words, any(word))
+		},
+		"upper": diag.Upper,
 		"json": func(v any) (string, error) {
 			var b bytes.Buffer
 			e := json.NewEncoder(&b)
@@ -290,13 +291,28 @@ func (s *site) templateFuncs(doc map[string]any) template.FuncMap {
 			err := e.Encode(v)
 			return strings.TrimSpace(b.String()), err
 		},
-		"number":      func(n any) string { return message.NewPrinter(language.English).Sprint(n) },
 		"money":       func(cents int64) string { return fmt.Sprintf("%d.%02d", cents/100, cents%100) },
 		"perThousand": func(micros int64) int64 { return micros * 1000 / metering.MicrosPerCent },
 	}
 }
 
+// typeName is a type of a schema, or several.
+func typeName(t any) string {
+	list, several := t.([]any)
+	if !several {
+		return fmt.Sprint(t)
+	}
+	return strings.Join(diag.Map(list, func(t any) string { return fmt.Sprint(t) }), " or ")
+}
+
+// otherMedia returns the media types of a body beside JSON.
+func otherMedia(content map[string]any) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(content)), func(media string) bool {
+		return media == "application/json"
+	})
+}
+
 // baseTemplates are the templates as they are before their functions know a document.
 var baseTemplates = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Funcs((&site{}).templateFuncs(nil)).ParseFS(templateFiles, "templates/*.html"))
+	return ui.Templates((&site{}).templateFuncs(nil), templateFiles, "templates/*.html")
 })

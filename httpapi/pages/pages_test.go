@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -334,11 +333,14 @@ func TestLLMs(t *testing.T) {
 	}
 }
 
-// Every asset is referenced by a page.
+// A page loads the style sheet, the script and the icon that all pages of the server share, and they are served.
 func TestAssets(t *testing.T) {
-	files, err := filepath.Glob("assets/*")
-	require.NoError(t, err)
-	require.Len(t, files, 4)
+	page := get(shared(), "GET", "/docs").Body.String()
+	loaded := regexp.MustCompile(`<(?:link rel="(?:icon|stylesheet)" href|script src)="([^"]*)"`).FindAllStringSubmatch(page, -1)
+	require.Len(t, loaded, 3)
+	for _, link := range loaded {
+		require.Equal(t, http.StatusOK, get(shared(), "GET", link[1]).Code, link[1])
+	}
 }
 
 // Operations of one's own have their pages, and their places in the index and the document.

@@ -1,5 +1,16 @@
-// What the pages do beyond what they do without it: lists can be filtered, and examples name this server.
+// What pages do beyond what they do without it: blocks of code can be copied, lists can be filtered, and examples name
+// this server.
 "use strict";
+
+for (const button of document.querySelectorAll("button[data-copy]")) {
+  if (!navigator.clipboard) break; // without TLS
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(button.parentElement.querySelector("code").innerText);
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  });
+}
 
 for (const input of document.querySelectorAll("[data-filter]")) {
   const items = [...document.getElementById(input.dataset.filter).children];
