@@ -173,7 +173,7 @@ func (s *session) finish(ctx context.Context, c *comparison) error {
 	if c != nil && len(c.news) > 0 && s.Wake != nil {
 		s.Wake()
 	}
-	s.poke()
+	s.worker.Wake()
 	return nil
 }
 

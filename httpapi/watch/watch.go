@@ -48,12 +48,10 @@ type Watches struct {
 	admin     metering.Admin
 	catalogue func() *catalogue
 
-	wake    chan struct{}
-	under   sync.WaitGroup
-	mu      sync.Mutex
-	running map[metering.AccountID]int
-	left    map[string]time.Time // alone until then: those under way here, and those that failed
-	fault   error                // of a run, for Flush
+	worker    metering.Worker
+	mu        sync.Mutex
+	running   map[metering.AccountID]int
+	skipUntil map[string]time.Time // of watches that are running here, and of those that failed
 }
 
 // New returns the watches of a store.
@@ -66,10 +64,12 @@ func New(c Config) *Watches {
 	if len(c.Endpoints) > 0 {
 		known = sync.OnceValue(func() *catalogue { return catalogueOf(httpapi.Endpoints(c.Endpoints...)) })
 	}
-	return &Watches{
+	w := &Watches{
 		Config: c, catalogue: known, admin: metering.Admin{Store: c.Store, Plans: c.Plans, Clock: c.Clock},
-		wake: make(chan struct{}, 1), running: map[metering.AccountID]int{}, left: map[string]time.Time{},
+		running: map[metering.AccountID]int{}, skipUntil: map[string]time.Time{},
 	}
+	w.worker = metering.Worker{Start: w.start, Kind: "watches", Interval: pollInterval, Drain: drainTime, Log: c.Log}
+	return w
 }
 
 // The part of the server by whose key watches call operations.
@@ -133,7 +133,7 @@ func (w *Watches) Create(ctx context.Context, r Request) (Watch, error) {
 	if err != nil {
 		return Watch{}, fmt.Errorf("creating the watch of %s: %w", d, err)
 	}
-	w.poke()
+	w.worker.Wake()
 	return w.view(record, &doc), nil
 }
 
@@ -239,7 +239,7 @@ func (w *Watches) edit(
 		return w.put(ctx, record, doc)
 	})
 	if err == nil {
-		w.poke()
+		w.worker.Wake()
 	}
 	return changed, err
 }

@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,62 +23,24 @@ const (
 	// drainTime is how long runs under way may continue when the server ends; then they are aborted, and repeated
 	// elsewhere.
 	drainTime = 10 * time.Second
-	// poll is the interval at which the worker checks for watches that are due.
-	poll = 2 * time.Second
-	// alone is for how long a watch is skipped that is running here, or that could not be checked.
-	alone = 10 * time.Minute
+	// pollInterval is the interval at which the worker checks for watches that are due.
+	pollInterval = 2 * time.Second
+	// skipTime is for how long a watch is skipped that is running here, or that could not be checked.
+	skipTime = 10 * time.Minute
 )
 
 // mostRead is how many due watches the worker reads to find some of accounts that have room: more than one account
 // has, so that none blocks others.
 var mostRead = 2 * int(budget.Of(budget.Watches).Account)
 
-// poke has the worker check for watches that are due. It does not block.
-func (w *Watches) poke() {
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
-}
-
 // Run runs watches as they fall due, until the context ends. It then begins none, waits a moment for those under way,
 // aborts the others, and returns the context's error. A failure of the store is logged, and retried. Any number of
 // workers may share a store.
-func (w *Watches) Run(ctx context.Context) error {
-	ticker := time.NewTicker(poll)
-	defer ticker.Stop()
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	for ctx.Err() == nil {
-		err := metering.Contain(func() error { _, err := w.step(ctx, running); return err })
-		if err != nil && ctx.Err() == nil {
-			w.Log.Error("looking for watches that are due", "error", err)
-		}
-		select {
-		case <-ticker.C:
-		case <-w.wake:
-		case <-ctx.Done():
-		}
-	}
-	defer time.AfterFunc(drainTime, stop).Stop()
-	w.under.Wait()
-	return ctx.Err()
-}
+func (w *Watches) Run(ctx context.Context) error { return w.worker.Run(ctx) }
 
 // Flush runs what is due, and returns when nothing is: for tests, and short-lived programs. The error is the store's,
 // or the context's.
-func (w *Watches) Flush(ctx context.Context) error {
-	for {
-		began, err := w.step(ctx, ctx)
-		w.under.Wait()
-		w.mu.Lock()
-		err, w.fault = cmp.Or(err, w.fault, ctx.Err()), nil
-		w.mu.Unlock()
-		if err != nil || began == 0 {
-			return err
-		}
-	}
-}
+func (w *Watches) Flush(ctx context.Context) error { return w.worker.Flush(ctx) }
 
 // Overdue counts the watches that have been due for longer than the lease, up to a limit: no node runs them.
 func (w *Watches) Overdue(ctx context.Context, limit int) (count int, err error) {
@@ -91,8 +52,8 @@ func (w *Watches) Overdue(ctx context.Context, limit int) (count int, err error)
 	return count, err
 }
 
-// step begins what is due, as far as there is room. It returns how many runs it began.
-func (w *Watches) step(ctx, running context.Context) (began int, err error) {
+// start starts the runs that are due, as far as there is room.
+func (w *Watches) start(ctx, runs context.Context) (started int, err error) {
 	var due []metering.Record
 	free := w.free()
 	if free <= 0 {
@@ -105,14 +66,16 @@ func (w *Watches) step(ctx, running context.Context) (began int, err error) {
 		if len(due) >= free {
 			break
 		}
-		if w.take(r) {
+		if w.reserve(r) {
 			due = append(due, r)
 		}
 	}
 	// Nodes read the same list: in an order of its own each seldom meets another.
 	rand.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] })
 	for _, r := range due {
-		w.under.Go(func() { w.done(r, metering.Contain(func() error { return w.run(running, r) })) })
+		w.worker.Go(func() error {
+			return w.release(r, metering.Contain(func() error { return w.run(runs, r) }))
+		})
 	}
 	return len(due), nil
 }
@@ -134,32 +97,33 @@ func (w *Watches) free() (n int) {
 // An account has a share of the runs on a node, however many these are.
 var allRuns, accountRuns = int(budget.Of(budget.WatchRuns).All), int(budget.Of(budget.WatchRuns).Account)
 
-// take makes room for a run, if its account has any, it is not under way and did not fail a moment ago.
-func (w *Watches) take(r metering.Record) bool {
+// reserve makes room for a run, if its account has any, it is not running and did not fail a moment ago.
+func (w *Watches) reserve(r metering.Record) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.running[r.Account] >= max(1, w.Running*accountRuns/allRuns) || w.now().Before(w.left[name(r)]) {
+	if w.running[r.Account] >= max(1, w.Running*accountRuns/allRuns) || w.now().Before(w.skipUntil[name(r)]) {
 		return false
 	}
-	w.left[name(r)] = w.now().Add(alone)
+	w.skipUntil[name(r)] = w.now().Add(skipTime)
 	w.running[r.Account]++
 	return true
 }
 
-// done frees the room. A failed watch is skipped for a while, so that it does not block others.
-func (w *Watches) done(r metering.Record, err error) {
+// release frees the room of a run that ended, and returns its error unless that is no fault of the store's. A failed
+// watch is skipped for a while, so that it does not block others.
+func (w *Watches) release(r metering.Record, err error) error {
+	defer w.worker.Wake()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.running[r.Account]--; w.running[r.Account] == 0 {
 		delete(w.running, r.Account)
 	}
 	now := w.now()
-	maps.DeleteFunc(w.left, func(_ string, until time.Time) bool { return !now.Before(until) })
+	maps.DeleteFunc(w.skipUntil, func(_ string, until time.Time) bool { return !now.Before(until) })
 	if err == nil || errors.Is(err, metering.ErrVersion) || errors.Is(err, context.Canceled) { // or another node was first
-		delete(w.left, name(r))
-	} else {
-		w.fault = err
-		w.Log.Error("running a watch", "watch", r.ID, "account", r.Account, "error", err)
+		delete(w.skipUntil, name(r))
+		return nil
 	}
-	w.poke()
+	w.Log.Error("running a watch", "watch", r.ID, "account", r.Account, "error", err)
+	return err
 }

@@ -34,46 +34,46 @@ type result struct {
 }
 
 // deliver makes one attempt, or brings a delivery to its end. The error is the store's.
-func (w *Worker) deliver(ctx context.Context, j job) error {
-	err := metering.Contain(func() error { return w.attempt(ctx, j) })
+func (w *Worker) deliver(ctx context.Context, d dueDelivery) error {
+	err := metering.Contain(func() error { return w.attempt(ctx, d) })
 	if err == nil || errors.Is(err, metering.ErrVersion) { // another worker has it
 		return nil
 	}
-	w.log.Error("delivering a notification", "delivery", j.ID, "error", err)
-	return fmt.Errorf("delivering %s: %w", j.ID, err)
+	w.log.Error("delivering a notification", "delivery", d.ID, "error", err)
+	return fmt.Errorf("delivering %s: %w", d.ID, err)
 }
 
-func (w *Worker) attempt(ctx context.Context, j job) error {
-	if ended := w.finishPreviousAttempt(j.Delivery); ended {
-		return w.put(ctx, j)
+func (w *Worker) attempt(ctx context.Context, d dueDelivery) error {
+	if ended := w.finishPreviousAttempt(d.Delivery); ended {
+		return w.put(ctx, d)
 	}
-	channel, event, err := w.channelAndEvent(ctx, j)
+	channel, event, err := w.channelAndEvent(ctx, d)
 	if err != nil {
 		return err
 	}
 	if channel == nil || event == nil { // the reason is set
-		w.setWorking(j.Channel, true)
-		j.State, j.Next = failedPermanent, time.Time{}
-		return w.put(ctx, j)
+		w.setWorking(d.Channel, true)
+		d.State, d.Next = failedPermanent, time.Time{}
+		return w.put(ctx, d)
 	}
 	at := metering.Now(w.Clock)
-	j.Attempts = append(j.Attempts, Attempt{At: at})
-	j.Next = at.Add(lease)
-	if err := w.put(ctx, j); err != nil {
+	d.Attempts = append(d.Attempts, Attempt{At: at})
+	d.Next = at.Add(lease)
+	if err := w.put(ctx, d); err != nil {
 		return err
 	}
-	j.version++
+	d.version++
 	sending, cancel := context.WithTimeout(ctx, attemptTime)
 	began := time.Now()
-	r := w.send(sending, &message{channel: channel, event: *event, delivery: j.Delivery, at: at})
+	r := w.send(sending, &message{channel: channel, event: *event, delivery: d.Delivery, at: at})
 	cancel()
 	if r.cause != nil {
-		w.log.Error("making the message of a notification", "delivery", j.ID, "error", r.cause)
+		w.log.Error("making the message of a notification", "delivery", d.ID, "error", r.cause)
 	}
-	last := &j.Attempts[len(j.Attempts)-1]
+	last := &d.Attempts[len(d.Attempts)-1]
 	last.Ended, last.Status, last.Millis = true, r.status, time.Since(began).Milliseconds()
 	last.Error, last.Response = channel.redact(r.err), channel.redact(r.response)
-	return w.applyResult(ctx, j, channel, r)
+	return w.applyResult(ctx, d, channel, r)
 }
 
 // finishPreviousAttempt evaluates the previous attempt. It reports whether no further attempt follows; the state of the
@@ -100,17 +100,17 @@ func (w *Worker) finishPreviousAttempt(d *Delivery) bool {
 }
 
 // channelAndEvent reads channel and event of a delivery. Where one is missing, it notes why.
-func (w *Worker) channelAndEvent(ctx context.Context, j job) (*channelDoc, *metering.Event, error) {
+func (w *Worker) channelAndEvent(ctx context.Context, d dueDelivery) (*channelDoc, *metering.Event, error) {
 	fail := func(reason string) { // recorded as an attempt, where an operator looks for it
-		j.Attempts = append(j.Attempts, Attempt{At: metering.Now(w.Clock), Ended: true, Error: reason})
+		d.Attempts = append(d.Attempts, Attempt{At: metering.Now(w.Clock), Ended: true, Error: reason})
 	}
-	r, err := w.Store.Record(ctx, j.Account, channelKind, j.Channel)
+	r, err := w.Store.Record(ctx, d.Account, channelKind, d.Channel)
 	if errors.Is(err, metering.ErrNotFound) {
 		fail(channelRemoved)
 		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading channel %s: %w", j.Channel, err)
+		return nil, nil, fmt.Errorf("reading channel %s: %w", d.Channel, err)
 	}
 	channel, err := readChannel(r)
 	if err != nil {
@@ -120,13 +120,13 @@ func (w *Worker) channelAndEvent(ctx context.Context, j job) (*channelDoc, *mete
 		fail(channelDisabled)
 		return nil, nil, nil
 	}
-	r, err = w.Store.Record(ctx, j.Account, metering.EventKind, j.Event)
+	r, err = w.Store.Record(ctx, d.Account, metering.EventKind, d.Event)
 	if errors.Is(err, metering.ErrNotFound) {
 		fail(eventPruned)
 		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading event %s: %w", j.Event, err)
+		return nil, nil, fmt.Errorf("reading event %s: %w", d.Event, err)
 	}
 	event, err := metering.ParseEvent(r)
 	switch asksConfirmation := event.Type == metering.EventChannelConfirm; {
@@ -143,35 +143,35 @@ func (w *Worker) channelAndEvent(ctx context.Context, j job) (*channelDoc, *mete
 }
 
 // applyResult stores the outcome of an attempt.
-func (w *Worker) applyResult(ctx context.Context, j job, c *channelDoc, r result) error {
+func (w *Worker) applyResult(ctx context.Context, d dueDelivery, c *channelDoc, r result) error {
 	switch r.verdict {
 	case accepted:
-		j.State, j.Next = Delivered, time.Time{}
+		d.State, d.Next = Delivered, time.Time{}
 	case refused, gone:
-		j.State, j.Next = failedPermanent, time.Time{}
+		d.State, d.Next = failedPermanent, time.Time{}
 	default:
-		j.State, j.Next = RetryScheduled, metering.Now(w.Clock).Add(wait(len(j.Attempts), r.after))
+		d.State, d.Next = RetryScheduled, metering.Now(w.Clock).Add(wait(len(d.Attempts), r.after))
 	}
-	w.setWorking(j.Channel, r.verdict != retry)
+	w.setWorking(d.Channel, r.verdict != retry)
 	if w.Observe != nil {
-		w.Observe(c.Kind, j.State)
+		w.Observe(c.Kind, d.State)
 	}
 	if r.verdict != gone {
-		return w.put(ctx, j)
+		return w.put(ctx, d)
 	}
-	return w.disable(ctx, j, c)
+	return w.disable(ctx, d, c)
 }
 
 // put stores the delivery, with further records if given.
-func (w *Worker) put(ctx context.Context, j job, others ...metering.Record) error {
+func (w *Worker) put(ctx context.Context, d dueDelivery, others ...metering.Record) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
-	return w.Store.PutRecords(ctx, append([]metering.Record{j.record(j.version)}, others...)...)
+	return w.Store.PutRecords(ctx, append([]metering.Record{d.record(d.version)}, others...)...)
 }
 
 // disable disables a channel whose receiver is gone (410) and notifies the other channels of the account, in one
 // transaction with the end of the delivery.
-func (w *Worker) disable(ctx context.Context, j job, c *channelDoc) error {
+func (w *Worker) disable(ctx context.Context, d dueDelivery, c *channelDoc) error {
 	var err error
 	for range versionTries {
 		c.State, c.Reason = ChannelDisabled, "the receiver answered 410 Gone"
@@ -179,13 +179,13 @@ func (w *Worker) disable(ctx context.Context, j job, c *channelDoc) error {
 		if event, err = c.disabledEvent(metering.Now(w.Clock)); err != nil {
 			return err
 		}
-		if err = w.put(ctx, j, c.put(), event); !errors.Is(err, metering.ErrVersion) {
+		if err = w.put(ctx, d, c.put(), event); !errors.Is(err, metering.ErrVersion) {
 			break
 		}
 		// The channel was changed, or another worker has the delivery.
-		r, readErr := w.Store.Record(ctx, j.Account, channelKind, j.Channel)
+		r, readErr := w.Store.Record(ctx, d.Account, channelKind, d.Channel)
 		if errors.Is(readErr, metering.ErrNotFound) {
-			return w.put(ctx, j)
+			return w.put(ctx, d)
 		}
 		if readErr != nil {
 			return readErr
@@ -194,7 +194,7 @@ func (w *Worker) disable(ctx context.Context, j job, c *channelDoc) error {
 			return readErr
 		}
 		if c.State == ChannelDisabled { // by another delivery
-			return w.put(ctx, j)
+			return w.put(ctx, d)
 		}
 	}
 	return err

@@ -54,7 +54,7 @@ func TestDeadChannelsLeaveRoom(t *testing.T) {
 		time.Sleep(5 * attemptTime) // of the bubble
 		d := w.test(alive)
 		w.worker.Wake()
-		time.Sleep(pollEvery)
+		time.Sleep(pollInterval)
 		synctest.Wait()
 		assert.Equal(t, Delivered, w.delivery(d.ID).State)
 		stop()
@@ -81,7 +81,7 @@ func TestManyEvents(t *testing.T) {
 		w.key(nil)
 		require.NoError(t, w.deriver.CheckAll(t.Context()))
 		stop := w.run()
-		time.Sleep(2 * pollEvery)
+		time.Sleep(2 * pollInterval)
 		synctest.Wait()
 		assert.Len(t, w.net.take(), 1)
 		stop()

@@ -150,7 +150,15 @@ func (w *world) profile() {
 // step1 runs one round, without the deliveries that follow from it.
 func (w *Worker) step1() error {
 	w.init()
-	_, err := w.step(context.Background())
-	w.under.Wait()
+	start := w.worker.Start
+	defer func() { w.worker.Start = start }()
+	ctx, cancel := context.WithCancel(context.Background())
+	var err error
+	w.worker.Start = func(ctx, jobs context.Context) (started int, _ error) {
+		defer cancel()
+		started, err = start(ctx, jobs)
+		return started, err
+	}
+	_ = w.worker.Run(ctx)
 	return err
 }

@@ -22,12 +22,10 @@ const (
 	lease = time.Minute
 	// The defaults of a [Worker].
 	defaultPerChannel = 4
-	pollEvery         = time.Second // between polls of the store
+	pollInterval      = time.Second // between polls of the store
+	maxPause          = time.Second // after a poll
 	// storeTime bounds the wait for a store to save the result of an attempt.
 	storeTime = 15 * time.Second
-	// After a poll of the store a worker pauses for this multiple of the duration of the poll, and at most so long.
-	rests   = 3
-	maxRest = time.Second
 	// maxEvents bounds how many events are read at a time.
 	maxEvents = 64
 )
@@ -55,25 +53,25 @@ type Worker struct {
 	// Observe, if set, is called after each attempt, for metrics. It must not block.
 	Observe func(Kind, DeliveryState)
 
-	once    sync.Once
-	wake    chan struct{} // something may be due
-	log     *slog.Logger
-	client  *http.Client
-	mu      sync.Mutex
-	running map[string]int             // attempts by channel
-	ofEach  map[metering.AccountID]int // attempts by account
-	ailing  map[string]bool            // channels whose last attempt failed
-	taken   map[string]bool            // deliveries under way here
-	fault   error                      // of the store, for Flush
-	under   sync.WaitGroup
+	once      sync.Once
+	worker    metering.Worker
+	log       *slog.Logger
+	client    *http.Client
+	mu        sync.Mutex
+	byChannel map[string]int             // running attempts
+	byAccount map[metering.AccountID]int // running attempts
+	failing   map[string]bool            // channels whose last attempt failed
+	running   map[string]bool            // deliveries that have an attempt running here
 }
 
 func (w *Worker) init() {
 	w.once.Do(func() {
-		w.wake, w.running = make(chan struct{}, 1), map[string]int{}
-		w.ofEach = map[metering.AccountID]int{}
-		w.taken, w.ailing = map[string]bool{}, map[string]bool{}
+		w.byChannel, w.byAccount = map[string]int{}, map[metering.AccountID]int{}
+		w.running, w.failing = map[string]bool{}, map[string]bool{}
 		w.log = cmp.Or(w.Log, slog.New(slog.DiscardHandler))
+		w.worker = metering.Worker{
+			Start: w.start, Kind: "notifications", Interval: pollInterval, MaxPause: maxPause, Log: w.log,
+		}
 		w.client = &http.Client{
 			Transport:     w.Client.Transport,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -84,10 +82,7 @@ func (w *Worker) init() {
 // Wake signals the worker that a delivery may be due. It does not block.
 func (w *Worker) Wake() {
 	w.init()
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
+	w.worker.Wake()
 }
 
 // Run delivers until the context ends. It then starts nothing new, waits for running attempts, which takes no longer
@@ -95,60 +90,31 @@ func (w *Worker) Wake() {
 // is asked again.
 func (w *Worker) Run(ctx context.Context) error {
 	w.init()
-	ticker := time.NewTicker(pollEvery)
-	defer ticker.Stop()
-	for ctx.Err() == nil {
-		began := time.Now()
-		err := metering.Contain(func() error { _, err := w.step(ctx); return err })
-		if err != nil && ctx.Err() == nil {
-			w.log.Error("listing notifications that are due", "error", err)
-		}
-		select { // a long queue costs no more than a part of the time
-		case <-time.After(min(rests*time.Since(began), maxRest)):
-		case <-ctx.Done():
-		}
-		select {
-		case <-ticker.C:
-		case <-w.wake:
-		case <-ctx.Done():
-		}
-	}
-	w.under.Wait()
-	return ctx.Err()
+	return w.worker.Run(ctx)
 }
 
 // Flush delivers all due deliveries, and returns when none is left: for short-lived programs. The error is the
 // store's, or the context's.
 func (w *Worker) Flush(ctx context.Context) error {
 	w.init()
-	for {
-		began, err := w.step(ctx)
-		w.under.Wait()
-		w.mu.Lock()
-		err, w.fault = cmp.Or(err, w.fault, ctx.Err()), nil
-		w.mu.Unlock()
-		if err != nil || began == 0 {
-			return err
-		}
-	}
+	return w.worker.Flush(ctx)
 }
 
-// step writes deliveries of new events, and starts due deliveries as far as there is room. It returns how many it
-// started.
-func (w *Worker) step(ctx context.Context) (began int, err error) {
-	began, err = w.fanOut(ctx)
+// start writes deliveries of new events, and starts due deliveries as far as there is room. It returns how many it
+// started. An attempt goes on where the context ends.
+func (w *Worker) start(ctx, _ context.Context) (started int, err error) {
+	started, err = w.fanOut(ctx)
 	if err != nil {
-		return began, err
+		return started, err
 	}
 	due, err := w.due(ctx)
 	for _, d := range due {
-		w.under.Go(func() {
-			var err error
-			defer func() { w.done(d, err) }()
-			err = w.deliver(context.WithoutCancel(ctx), d)
+		w.worker.Go(func() error {
+			defer w.release(d)
+			return w.deliver(context.WithoutCancel(ctx), d)
 		})
 	}
-	return began + len(due), err
+	return started + len(due), err
 }
 
 // fanOut makes deliveries of the events that are due: in one transaction with the change that makes the event
@@ -236,15 +202,15 @@ func queueRoom(
 	return room, nil
 }
 
-// A job is a delivery that this worker has made up its mind to try.
-type job struct {
+// A dueDelivery is a delivery with a slot for an attempt.
+type dueDelivery struct {
 	*Delivery
 	version int64
 }
 
 // due picks the deliveries for which there is room. Those of a slow channel stay in the queue: the others are read
 // past them.
-func (w *Worker) due(ctx context.Context) (list []job, err error) {
+func (w *Worker) due(ctx context.Context) (list []dueDelivery, err error) {
 	for r, err := range w.Store.Records(ctx, metering.RecordFilter{Kind: deliveryKind, DueBy: metering.Now(w.Clock)}) {
 		if err != nil {
 			return list, fmt.Errorf("listing deliveries: %w", err)
@@ -254,9 +220,9 @@ func (w *Worker) due(ctx context.Context) (list []job, err error) {
 			w.log.Error("a delivery cannot be read, and is not sent", "delivery", r.ID, "error", err)
 			continue
 		}
-		took, full := w.take(d)
-		if took {
-			list = append(list, job{d, r.Version})
+		reserved, full := w.reserve(d)
+		if reserved {
+			list = append(list, dueDelivery{d, r.Version})
 		}
 		if full {
 			break
@@ -265,43 +231,38 @@ func (w *Worker) due(ctx context.Context) (list []job, err error) {
 	return list, nil
 }
 
-// take reserves a slot for an attempt, if one is free, and reports whether no further slot is free. The second half of
-// the slots, and of those of an account, is for channels that work and have no attempt running, so that unresponsive
+// reserve reserves a slot for an attempt, if one is free, and reports whether no further slot is free. The second half
+// of the slots, and of those of an account, is for channels that work and have no attempt running, so that unresponsive
 // ones do not take all.
-func (w *Worker) take(d *Delivery) (took, full bool) {
+func (w *Worker) reserve(d *Delivery) (reserved, full bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	running, perChannel := cmp.Or(w.Running, defaultRunning), cmp.Or(w.PerChannel, defaultPerChannel)
-	ofAccount := max(perChannel, running*accountRunning/defaultRunning)
-	if len(w.taken) >= (running+1)/2 || w.ofEach[d.Account] >= (ofAccount+1)/2 {
-		if perChannel = 1; w.ailing[d.Channel] {
+	limit, perChannel := cmp.Or(w.Running, defaultRunning), cmp.Or(w.PerChannel, defaultPerChannel)
+	perAccount := max(perChannel, limit*accountRunning/defaultRunning)
+	if len(w.running) >= (limit+1)/2 || w.byAccount[d.Account] >= (perAccount+1)/2 {
+		if perChannel = 1; w.failing[d.Channel] {
 			perChannel = 0
 		}
 	}
-	if len(w.taken) < running && !w.taken[d.ID] && w.running[d.Channel] < perChannel && w.ofEach[d.Account] < ofAccount {
-		w.taken[d.ID], took = true, true
-		w.running[d.Channel]++
-		w.ofEach[d.Account]++
+	if len(w.running) < limit && !w.running[d.ID] && w.byChannel[d.Channel] < perChannel &&
+		w.byAccount[d.Account] < perAccount {
+		w.running[d.ID], reserved = true, true
+		w.byChannel[d.Channel]++
+		w.byAccount[d.Account]++
 	}
-	return took, len(w.taken) >= running
+	return reserved, len(w.running) >= limit
 }
 
-// done frees the room, and has the worker look for more. Where the store failed that waits for the next poll.
-func (w *Worker) done(d job, err error) {
+// release frees the slot of an attempt.
+func (w *Worker) release(d dueDelivery) {
 	w.mu.Lock()
-	if err != nil {
-		w.fault = err
+	defer w.mu.Unlock()
+	delete(w.running, d.ID)
+	if w.byChannel[d.Channel]--; w.byChannel[d.Channel] == 0 {
+		delete(w.byChannel, d.Channel)
 	}
-	delete(w.taken, d.ID)
-	if w.running[d.Channel]--; w.running[d.Channel] == 0 {
-		delete(w.running, d.Channel)
-	}
-	if w.ofEach[d.Account]--; w.ofEach[d.Account] == 0 {
-		delete(w.ofEach, d.Account)
-	}
-	w.mu.Unlock()
-	if err == nil {
-		w.Wake()
+	if w.byAccount[d.Account]--; w.byAccount[d.Account] == 0 {
+		delete(w.byAccount, d.Account)
 	}
 }
 
@@ -310,9 +271,9 @@ func (w *Worker) setWorking(channel string, works bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if works {
-		delete(w.ailing, channel)
+		delete(w.failing, channel)
 	} else {
-		w.ailing[channel] = true
+		w.failing[channel] = true
 	}
 }
 

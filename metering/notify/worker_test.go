@@ -313,7 +313,7 @@ func TestSlowAccount(t *testing.T) {
 		go func() { done <- w.worker.Run(ctx) }()
 		synctest.Wait()
 		w.worker.mu.Lock()
-		assert.Equal(t, map[metering.AccountID]int{w.account.ID: accountRunning}, w.worker.ofEach)
+		assert.Equal(t, map[metering.AccountID]int{w.account.ID: accountRunning}, w.worker.byAccount)
 		w.worker.mu.Unlock()
 		got, err := w.channels.Delivery(t.Context(), other.ID, last.ID)
 		require.NoError(t, err)
@@ -321,7 +321,7 @@ func TestSlowAccount(t *testing.T) {
 		close(let)
 		stop()
 		<-done
-		assert.Empty(t, w.worker.ofEach)
+		assert.Empty(t, w.worker.byAccount)
 		w.gate.Close()
 	})
 }
