@@ -23,7 +23,7 @@ var descriptions = sync.OnceValue(func() map[string][]string {
 	return all
 })
 
-// Description describes in three sentences what the operation examines and how; for one of one's own, its purpose. The
+// Description describes in three sentences what the operation examines and how; for a custom one, its purpose. The
 // caller must not change them.
 func (ep Endpoint) Description() []string {
 	if own, ok := descriptions()[ep.Name()]; ok || ep.Purpose == "" {

@@ -15,7 +15,7 @@
 //	…
 //	mux.Handle("/public/v1/", httpapi.Handler(httpapi.Config{Gate: gate}))
 //
-// [Config.Endpoints] adds operations of one's own, which are served, charged and described like those of the table:
+// [Config.Endpoints] adds custom operations, which are served, charged and described like those of the table:
 //
 //	httpapi.Config{Gate: gate, Endpoints: []httpapi.Endpoint{{
 //		Method: "POST", Path: "/acme/mx-policy", Scope: metering.MailRead, Credits: 3,

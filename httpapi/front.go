@@ -18,9 +18,9 @@ import (
 // internal error. It routes requests to the parts of a server next to its API, such as a dashboard; unlike an
 // [http.ServeMux] it does not change a path: that is left to the API.
 type Front struct {
-	API   http.Handler            // answers whatever no part does
+	API   http.Handler            // answers requests to no part
 	Parts map[string]http.Handler // by the first word of the path, such as "dashboard"
-	Log   *slog.Logger            // hears of panics; nil means silence
+	Log   *slog.Logger            // receives panics; nil disables logging
 	// Requests bounds the concurrent requests of each network, of which a connection of HTTP/2 has many, except for
 	// peers in Exempt, as in a [Listener]. Nil means any number.
 	Requests *metering.NetworkCount

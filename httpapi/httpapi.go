@@ -29,10 +29,10 @@ var unseenShare = int(budget.Of(budget.Strangers).Network / budget.Of(budget.Uns
 
 // Config configures the API. Only Gate is required.
 type Config struct {
-	// Gate admits, holds and charges.
+	// Gate admits requests, holds their price and charges for them. New panics without one.
 	Gate *metering.Gate
-	// Endpoints are operations of one's own, served like those of the public API and next to them: with the same
-	// router, decoding, metering, refusals and OpenAPI document. New panics if a row cannot be served, with its name
+	// Endpoints are custom operations, served like those of the public API and next to them: with the same router,
+	// decoding, metering, refusals and OpenAPI document. Nil means none. New panics if a row cannot be served, with its name
 	// and the reason: its path is taken, keys cannot have its scope (see [metering.Scopes]), or a type cannot be
 	// carried.
 	Endpoints []Endpoint
@@ -58,9 +58,10 @@ type Config struct {
 	HostedSPF hostedspf.Store
 	// SPFZone is the zone that the bundled name server serves, as in [hostedspf.Access]; zero if it serves none.
 	SPFZone diag.Name
-	// NotifySPF, if set, is called with each change of a hosted SPF profile by a request, after it was stored.
+	// NotifySPF is called with each change of a hosted SPF profile by a request, after it was stored. Nil means that
+	// no one is notified.
 	NotifySPF func(hostedspf.Event)
-	// TrustedProxies are the peers whose X-Forwarded-For and Forwarded are believed.
+	// TrustedProxies are the peers whose X-Forwarded-For and Forwarded headers are trusted. Nil trusts none.
 	TrustedProxies []netip.Prefix
 	// Pages answers browsers' requests outside of the API, such as [pages.Handler]. Nil means none.
 	//
@@ -71,13 +72,12 @@ type Config struct {
 	Budget *budget.Budget
 	// MaxRunning bounds the diagnostics that run concurrently. 0 means 2048.
 	MaxRunning int
-	// Memory bounds what diagnostics hold together, in bytes, as far as their weights in the table
-	// tell; a quarter more is for the bodies of requests. One key may take a quarter of it, and at most
-	// 128 MiB, one account half of it, and at most 256 MiB. What does not fit waits for a while, and is then refused. 0
-	// means DefaultMemory.
+	// Memory bounds the memory of all running diagnostics, in bytes, by the figures of the table; a quarter more is for
+	// the bodies of requests. One key may take a quarter of it, and at most 128 MiB, one account half of it, and at
+	// most 256 MiB. A request that does not fit waits for a while, and is then refused. 0 means DefaultMemory.
 	Memory int64
-	// Log hears of every request at level debug and of internal errors at level error. Nil means
-	// silence. No secret and no content of a request is ever logged.
+	// Log receives every request at level debug and internal errors at level error. Nil disables logging. No secret
+	// and no content of a request is ever logged.
 	Log *slog.Logger
 	// Observe is called after each reply, for metrics. It must not block. Nil means no metrics.
 	Observe func(Observation)

@@ -34,9 +34,9 @@ type Listener struct {
 	// TLS configures the server's certificate; HTTP/2 is offered in addition to HTTP/1.1. Nil means plain HTTP, where
 	// an excess connection gets a reply that says so. It must not be changed after the first call of Accept.
 	TLS *tls.Config
-	// Log hears once a minute that there are too many connections. Nil means silence.
+	// Log receives once a minute that there are too many connections. Nil disables logging.
 	Log *slog.Logger
-	// ErrorLog hears of handshakes that failed, as that of an [http.Server] does. Nil means silence.
+	// ErrorLog receives handshakes that failed, as that of an [http.Server] does. Nil disables logging.
 	ErrorLog *log.Logger
 
 	open        atomic.Int64

@@ -20,8 +20,8 @@ var openAPIDocument string
 // openapiID names in the document the operation that answers with it.
 const openapiID = "openapi"
 
-// OpenAPI returns the OpenAPI 3.1 document as JSON: of all endpoints of the public API, and of those of one's own that
-// the table has. Without any it is the same for every server.
+// OpenAPI returns the OpenAPI 3.1 document as JSON: of all endpoints of the public API, and of the custom ones that the
+// table has. Without any it is the same for every server.
 func (t Table) OpenAPI() []byte { return t.openAPIAt("", false) }
 
 // openAPIAt returns the document of a server at a URL, or at the root of its host if that is empty. A keyless one has

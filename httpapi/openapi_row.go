@@ -13,7 +13,7 @@ import (
 
 // describe is the operation of a row, with an example of its request if there is one, and the responses that all have.
 func describe(ep Endpoint, requests, replies *schemas, request json.RawMessage, responses schema) schema {
-	about := descriptions()[ep.Name()] // operations of one's own have none: only the summary is known
+	about := descriptions()[ep.Name()] // custom operations have none: only the summary is known
 	op := schema{
 		"operationId": ep.operationID(),
 		"summary":     ep.Summary(),

@@ -20,22 +20,22 @@ var problemStatuses = map[int]struct {
 	codes   []ErrorCode
 	headers []string
 }{
-	400: {"The request is at fault. It costs nothing.", []ErrorCode{InvalidRequest}, nil},
+	400: {"The request is not valid. It costs nothing.", []ErrorCode{InvalidRequest}, nil},
 	401: {"The API key is missing, wrong, expired or revoked.",
 		[]ErrorCode{invalidAPIKey, expiredAPIKey, revokedAPIKey}, []string{"WWW-Authenticate"}},
 	403: {"The key may not do this, or the credits are used up.",
 		[]ErrorCode{insufficientScope, ipNotAllowed, quotaExceeded},
 		[]string{"X-Credits-Limit", "X-Credits-Remaining"}},
 	404: {"There is nothing at this path.", []ErrorCode{InvalidRequest}, nil},
-	405: {"The path knows other methods.", []ErrorCode{InvalidRequest}, []string{"Allow"}},
+	405: {"The path does not support the method.", []ErrorCode{InvalidRequest}, []string{"Allow"}},
 	408: {"The body did not arrive in time. It costs nothing.", []ErrorCode{InvalidRequest}, nil},
 	409: {"The idempotency key was used for another request, or the first is still running.",
 		[]ErrorCode{idempotencyConflict}, []string{"Retry-After"}},
 	413: {"The body is too large.", []ErrorCode{InvalidRequest}, nil},
-	415: {"The body has another media type.", []ErrorCode{InvalidRequest}, nil},
-	429: {"The bucket of the key or of the address is empty.",
+	415: {"The media type of the body is not supported.", []ErrorCode{InvalidRequest}, nil},
+	429: {"The rate limit of the key or of the address is exceeded.",
 		[]ErrorCode{rateLimited}, append([]string{"Retry-After", "Cache-Control"}, rateHeaderNames...)},
-	500: {"The server is at fault. It costs nothing.", []ErrorCode{internalError}, nil},
+	500: {"The server failed. It costs nothing.", []ErrorCode{internalError}, nil},
 	502: {"A service that the check depends on did not answer.", []ErrorCode{internalError}, nil},
 	503: {"The server is busy.", []ErrorCode{internalError}, []string{"Retry-After"}},
 	504: {"Nothing could be measured in time.", []ErrorCode{internalError}, nil},
@@ -66,11 +66,11 @@ func documentResponses() schema {
 	text := schema{"type": "string"}
 	headers := func(names ...string) schema {
 		h := headerRefs(replyHeaders)
-		h["Cache-Control"] = schema{"description": "The document may be kept, and must be asked for anew.", "schema": text}
-		h["ETag"] = schema{"description": "Names this version of the document.", "schema": text}
-		h["Vary"] = schema{"description": "The document is also sent compressed.", "schema": text}
+		h["Cache-Control"] = schema{"description": "The document may be cached, and must be revalidated.", "schema": text}
+		h["ETag"] = schema{"description": "Identifies this version of the document.", "schema": text}
+		h["Vary"] = schema{"description": "The document is sent compressed to clients that accept it.", "schema": text}
 		for _, name := range names {
-			h[name] = schema{"description": "How the document is compressed, if it is.", "schema": text}
+			h[name] = schema{"description": "The compression of the document, if any.", "schema": text}
 		}
 		return h
 	}
@@ -150,24 +150,24 @@ func sentHeaders() map[string]schema {
 	text := schema{"type": "string"}
 	header := func(description string, s schema) schema { return schema{"description": description, "schema": s} }
 	return map[string]schema{
-		"X-Request-Id":           header("Names the request.", schema{"type": "string", "pattern": "^req_[a-z2-7]{26}$"}),
+		"X-Request-Id":           header("ID of the request.", schema{"type": "string", "pattern": "^req_[a-z2-7]{26}$"}),
 		"RateLimit-Policy":       header("The key's rate limit, as \"default\";q=60;w=60.", text),
-		"RateLimit":              header("What is left of it and when it is full again, as \"default\";r=59;t=1.", text),
+		"RateLimit":              header("Requests left and seconds until the limit is full again, as \"default\";r=59;t=1.", text),
 		"X-RateLimit-Limit":      header("Requests a minute.", integer),
-		"X-RateLimit-Remaining":  header("Requests left in the bucket.", integer),
-		"X-RateLimit-Reset":      header("When the bucket is full again, in Unix seconds.", integer),
-		"X-Credits-Limit":        header("Allowance of the month.", integer),
-		"X-Credits-Remaining":    header("What is left of it.", integer),
-		"X-Credits-Consumed":     header("What this request cost; 0 for a replay.", integer),
+		"X-RateLimit-Remaining":  header("Requests left.", integer),
+		"X-RateLimit-Reset":      header("When the limit is full again, in Unix seconds.", integer),
+		"X-Credits-Limit":        header("Allowance of the month, in credits.", integer),
+		"X-Credits-Remaining":    header("Credits left of the allowance.", integer),
+		"X-Credits-Consumed":     header("Credits charged for this request; 0 for a replay.", integer),
 		"X-Credits-Overage":      header("Credits used above the allowance, if any.", integer),
 		"X-Idempotent-Replay":    header("This reply was sent before.", schema{"type": "string", "const": "true"}),
-		"Cache-Control":          header("Replies are kept by nobody.", schema{"type": "string", "const": "no-store"}),
-		"Content-Disposition":    header("The image is to be shown.", schema{"type": "string", "const": "inline"}),
-		"X-Content-Type-Options": header("The media type is to be believed.", schema{"type": "string", "const": "nosniff"}),
+		"Cache-Control":          header("Replies must not be cached.", schema{"type": "string", "const": "no-store"}),
+		"Content-Disposition":    header("The image is meant to be displayed.", schema{"type": "string", "const": "inline"}),
+		"X-Content-Type-Options": header("The media type must not be guessed.", schema{"type": "string", "const": "nosniff"}),
 		"WWW-Authenticate":       header("How to authenticate.", text),
-		"Allow":                  header("Methods that the path knows.", text),
-		"Deprecation":            header("Since when the operation, or the scope that allowed it, is deprecated (RFC 9745).", text),
-		"Sunset":                 header("When that ends (RFC 8594).", text),
+		"Allow":                  header("Methods that the path supports.", text),
+		"Deprecation":            header("When the operation, or the scope that allowed it, was deprecated (RFC 9745).", text),
+		"Sunset":                 header("When it will no longer be accepted (RFC 8594).", text),
 		"Retry-After":            header("Seconds to wait.", schema{"type": "integer", "minimum": 1}),
 	}
 }

@@ -71,8 +71,8 @@ func openAPI(table []Endpoint, exampleOf func(Endpoint) example) []byte {
 				"severity and advice, and for most of them a verdict with a score. A fault of the domain is a finding in " +
 				"a reply with status 200; an error is a fault of the request or of the server, and costs nothing. " +
 				"Every reply has the headers " + strings.Join(replyHeaders, ", ") + ", and every success " +
-				strings.Join(successHeaders, ", ") + ". A body has at most " + strconv.Itoa(defaultBody) + " bytes where " +
-				"nothing else is said. Examples of replies are shortened to lists of one entry or none, and the largest are " +
+				strings.Join(successHeaders, ", ") + ". A body has at most " + strconv.Itoa(defaultBody) + " bytes unless " +
+				"stated otherwise. Examples of replies are shortened to lists of one entry or none, and the largest are " +
 				"left out.",
 			"contact": schema{"name": "diagkit", "url": "https://github.com/diagkit/diagkit"},
 			"license": schema{"name": "MIT", "identifier": "MIT"},
@@ -86,7 +86,7 @@ func openAPI(table []Endpoint, exampleOf func(Endpoint) example) []byte {
 		"components": schema{
 			"securitySchemes": schema{"apiKey": schema{
 				"type": "http", "scheme": "bearer", "bearerFormat": "svc_(live|test)_ and 36 characters",
-				"description": "An API key. What it may do is said by its scopes.",
+				"description": "An API key. Its scopes decide what it may do.",
 			}},
 			"schemas":    components,
 			"headers":    headerComponents(usesDeprecation(table)),
@@ -112,7 +112,7 @@ func tags(table []Endpoint) []any {
 func idempotencyParameter() schema {
 	return schema{
 		"name": "Idempotency-Key", "in": "header", "required": false,
-		"description": "Names this request, bare or as a quoted string. Sent again within " +
+		"description": "Identifies this request, bare or as a quoted string. Sent again within " +
 			metering.ReplayWindow.String() + " with the same path, query and body, it is answered with the same " +
 			"reply and costs nothing.",
 		"schema":  schema{"type": "string", "minLength": 10, "maxLength": 257, "pattern": "^[!-~]+$"},

@@ -54,17 +54,17 @@ type Problem struct {
 
 // ProblemDetails holds details of a problem. Which fields are present depends on the code.
 type ProblemDetails struct {
-	Reason     string          `json:"reason,omitempty" doc:"what exactly is at fault"`
+	Reason     string          `json:"reason,omitempty" doc:"what exactly is wrong"`
 	Fields     []Violation     `json:"fields,omitempty" doc:"every fault found in the request"`
 	Required   string          `json:"required,omitempty" doc:"scope that the operation needs"`
 	Granted    []string        `json:"granted,omitempty" doc:"scopes that the key has"`
 	Tier       metering.PlanID `json:"tier,omitempty" doc:"plan of the account"`
 	Limit      *int64          `json:"limit,omitempty" doc:"allowance of the month, in credits"`
-	Current    *int64          `json:"current,omitempty" doc:"credits taken this month"`
-	Requested  *int64          `json:"requested,omitempty" doc:"price of the request, if that alone overshoots"`
-	ResetsAt   *time.Time      `json:"resets_at,omitempty" doc:"when the allowance is whole again"`
-	Scope      string          `json:"scope,omitempty" doc:"whose bucket is empty" enum:"key ip"`
-	RetryAfter *int64          `json:"retry_after_seconds,omitempty" doc:"seconds to the next token"`
+	Current    *int64          `json:"current,omitempty" doc:"credits used this month"`
+	Requested  *int64          `json:"requested,omitempty" doc:"price of the request, if it exceeds what is left"`
+	ResetsAt   *time.Time      `json:"resets_at,omitempty" doc:"when the allowance is renewed"`
+	Scope      string          `json:"scope,omitempty" doc:"whose rate limit is exceeded" enum:"key ip"`
+	RetryAfter *int64          `json:"retry_after_seconds,omitempty" doc:"seconds until a request is allowed again"`
 }
 
 // Error implements error.

@@ -18,7 +18,7 @@ import (
 // A Table is a list of endpoints, in the order in which documents have them.
 type Table []Endpoint
 
-// Endpoints is the table of the public API, and behind it endpoints of one's own. The caller owns it.
+// Endpoints is the table of the public API, followed by custom endpoints. The caller owns it.
 func Endpoints(own ...Endpoint) Table { return append(append(Table(nil), endpoints...), own...) }
 
 // ByName returns the endpoint with a name, also one as addresses of pages have it.
@@ -31,7 +31,7 @@ func (t Table) ByName(name string) (ep Endpoint, ok bool) {
 	return Endpoint{}, false
 }
 
-// An Endpoint is one operation of the public API: a row of its table. Those of one's own are made like ours, of all
+// An Endpoint is one operation of the public API: a row of its table. Custom ones are made like ours, of all
 // fields, and served by [Config.Endpoints].
 type Endpoint struct {
 	Method    string // GET or POST; a GET request has its fields in path and query
@@ -147,21 +147,21 @@ func (t Table) custom() (custom Table) {
 	return custom
 }
 
-// maxPrice bounds the price of an endpoint of one's own, in credits: a month of the agency plan.
+// maxPrice bounds the price of a custom endpoint, in credits: a month of the agency plan.
 const maxPrice = 1_000_000
 
-// customPath is the form of the paths of one's own. Other characters would need escapes in URLs, names of files or
+// customPath is the form of custom paths. Other characters would need escapes in URLs, names of files or
 // commands.
 var customPath = regexp.MustCompile(`^(/([a-z0-9]+(-[a-z0-9]+)*|\{[a-z][a-z0-9_]*\}))+$`)
 
-// add returns the table with one more row of one's own. It panics if the row is not valid: the path, the scope or the
+// add returns the table with one more custom row. It panics if the row is not valid: the path, the scope or the
 // price is malformed, the path is taken, or the examples in the tags of the request's fields make no request.
 func (t Table) add(ep Endpoint) Table {
 	switch {
 	case !customPath.MatchString(ep.Path):
 		ep.panicf("the path must be words of a-z and 0-9 behind slashes, such as /acme/mx-policy or /acme/hosts/{id}")
 	case !slices.Contains(metering.Scopes(), ep.Scope):
-		ep.panicf("the scope %q is none that keys can have: choose one of %q", ep.Scope, metering.Scopes())
+		ep.panicf("keys cannot have the scope %q: choose one of %q", ep.Scope, metering.Scopes())
 	case ep.Credits < 1 || ep.Credits > maxPrice:
 		ep.panicf("the price must be 1 to %d credits, not %d", maxPrice, ep.Credits)
 	case strings.TrimSpace(ep.Purpose) == "":

@@ -67,7 +67,7 @@ func sameMembers(a, b []byte) bool {
 	return maps.EqualFunc(first, second, func(json.RawMessage, json.RawMessage) bool { return true })
 }
 
-// plainView returns the view of a report without one of its own, such as that of an operation of one's own: its
+// plainView returns the view of a report without one of its own, such as that of a custom operation: its
 // verdict, if it embeds one, and as facts its members that fit on a line each.
 func plainView(report any) *view.View {
 	r := reflect.Indirect(reflect.ValueOf(report))

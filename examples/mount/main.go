@@ -157,7 +157,7 @@ func newKeys(ctx context.Context, store metering.Store) (secret metering.Secret,
 
 // call runs an operation of the server at an address, and prints the report.
 func call(ctx context.Context, address string, credentials http.Header) error {
-	body := strings.NewReader(`{"text":"hello from one's own mux"}`)
+	body := strings.NewReader(`{"text":"hello from my own mux"}`)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address+httpapi.Prefix+"/text/upper", body)
 	if err != nil {
 		return err

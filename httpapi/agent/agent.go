@@ -55,12 +55,15 @@ type Config struct {
 	PublicURL string
 	Clock     func() time.Time // nil means time.Now; decides when the month of the credits ends
 	Version   string           // of the program; empty means [diag.Version]
-	Log       *slog.Logger     // hears of panics; nil means silence
+	Log       *slog.Logger     // receives panics; nil disables logging
 }
 
 // New serves the tools by streamable HTTP, without sessions: every request carries its key (Authorization: Bearer), and
-// is answered with JSON.
+// is answered with JSON. It panics without an API.
 func New(c Config) http.Handler {
+	if c.API == nil {
+		panic("agent: Config.API is nil")
+	}
 	s := &service{API: c.API, table: c.API.Endpoints(), clock: c.Clock, log: c.Log, charged: true}
 	server := s.server(c.Version)
 	tools := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{

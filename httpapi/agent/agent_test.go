@@ -368,7 +368,7 @@ func TestEveryOperation(t *testing.T) {
 	assert.Equal(t, sum, s.used())
 }
 
-// Operations of one's own are reached like ours.
+// Custom operations are reached like ours.
 func TestOwnOperation(t *testing.T) {
 	type request struct {
 		Domain diag.Domain `json:"domain" example:"example.com"`

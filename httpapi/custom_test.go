@@ -46,7 +46,7 @@ func checkHosts(_ context.Context, _ *diag.Env, r hostRequest) (*hostReport, err
 	return &hostReport{Domain: r.Domain, Hosts: hosts, Reasons: map[string]int64{}}, nil
 }
 
-func ownHosts() Endpoint {
+func customHosts() Endpoint {
 	return Endpoint{Method: "POST", Path: "/acme/hosts", Scope: metering.MailRead, Credits: 7,
 		Purpose: "hosts that our policy allows", Operation: Call(checkHosts)}
 }
@@ -60,19 +60,19 @@ type itemReport struct {
 	Item string `json:"item"`
 }
 
-func ownItems() Endpoint {
+func customItems() Endpoint {
 	return Endpoint{"GET", "/acme/items/{id}", metering.DNSRead, 1, "one item",
 		Pure(func(r itemRequest) (*itemReport, error) { return &itemReport{fmt.Sprint(r.ID, " ", r.Limit)}, nil })}
 }
 
-// newOwnAPI serves the public API with endpoints of one's own.
-func newOwnAPI(t *testing.T, own ...Endpoint) *api {
+// newCustomAPI serves the public API with custom endpoints.
+func newCustomAPI(t *testing.T, own ...Endpoint) *api {
 	return newAPI(t, "pack", func(c *Config) { c.Endpoints = own })
 }
 
-// An operation of one's own passes the same steps as ours, and is charged like ours.
-func TestOwnEndpoints(t *testing.T) {
-	a := newOwnAPI(t, ownHosts(), ownItems())
+// A custom operation passes the same steps as ours, and is charged like ours.
+func TestCustomEndpoints(t *testing.T) {
+	a := newCustomAPI(t, customHosts(), customItems())
 	_, dnsOnly := a.newKey(metering.DNSRead)
 	for _, tt := range []struct {
 		name, path, body, auth string
@@ -118,10 +118,10 @@ func TestOwnEndpoints(t *testing.T) {
 	assert.Equal(t, 400, a.do(get).Code)
 }
 
-// The document has the rows of one's own in addition to ours, which stay unchanged, and describes their replies.
-func TestOwnEndpointsAreDescribed(t *testing.T) {
-	own := []Endpoint{ownHosts(), ownItems()}
-	a := newOwnAPI(t, own...)
+// The document has the custom rows in addition to ours, which stay unchanged, and describes their replies.
+func TestCustomEndpointsAreDescribed(t *testing.T) {
+	own := []Endpoint{customHosts(), customItems()}
+	a := newCustomAPI(t, own...)
 	served := a.do(attempt{"GET", openapiPath, "", nil, "198.51.100.1:4"}).Body.Bytes()
 	assert.Equal(t, Endpoints(own...).OpenAPI(), served)
 	d, ours := documentFrom(t, served), documentFrom(t, Endpoints().OpenAPI())
@@ -149,7 +149,7 @@ func TestOwnEndpointsAreDescribed(t *testing.T) {
 }
 
 // A row that cannot be served is reported at start, with its name.
-func TestOwnEndpointsAreChecked(t *testing.T) {
+func TestCustomEndpointsAreChecked(t *testing.T) {
 	type untagged struct{ Text string }
 	type channel struct {
 		Events chan int `json:"events"`
@@ -166,7 +166,7 @@ func TestOwnEndpointsAreChecked(t *testing.T) {
 	type judged struct {
 		Verdict Verdict `json:"verdict"`
 	}
-	change := func(f func(*Endpoint)) Endpoint { ep := ownHosts(); f(&ep); return ep }
+	change := func(f func(*Endpoint)) Endpoint { ep := customHosts(); f(&ep); return ep }
 	path := func(p string) Endpoint { return change(func(ep *Endpoint) { ep.Path = p }) }
 	does := func(op Operation) Endpoint { return change(func(ep *Endpoint) { ep.Operation = op }) }
 	const prefix = "httpapi: POST /public/v1/acme/hosts: "
@@ -188,11 +188,11 @@ func TestOwnEndpointsAreChecked(t *testing.T) {
 			[]Endpoint{path("/spf/hosted/all")}},
 		{"a path that is spelled like one of ours", "the path is that of POST /public/v1/mta-sts/lookup,",
 			[]Endpoint{path("/mta/sts/lookup")}},
-		{"a path twice", "the path is that of POST /public/v1/acme/hosts,", []Endpoint{ownHosts(), ownHosts()}},
+		{"a path twice", "the path is that of POST /public/v1/acme/hosts,", []Endpoint{customHosts(), customHosts()}},
 		{"the document's path", "the path is that of the OpenAPI document", []Endpoint{path("/openapi")}},
 		{"a path without its field", `the path has the parameters ["id"], the request has fields for []`,
 			[]Endpoint{path("/acme/{id}")}},
-		{"a scope of one's own", prefix + `the scope "acme:read" is none that keys can have: ` +
+		{"an unknown scope", prefix + `keys cannot have the scope "acme:read": ` +
 			`choose one of ["dns:read" "mail:read" "mail:write" "web:read"]`,
 			[]Endpoint{change(func(ep *Endpoint) { ep.Scope = "acme:read" })}},
 		{"no price", prefix + "the price must be 1 to 1000000 credits, not 0",
@@ -220,7 +220,7 @@ func TestOwnEndpointsAreChecked(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			defer func() { require.Contains(t, fmt.Sprint(recover()), tt.want) }()
-			newOwnAPI(t, tt.rows...)
+			newCustomAPI(t, tt.rows...)
 		})
 	}
 }
@@ -246,7 +246,7 @@ func TestEndpointWithoutOperation(t *testing.T) {
 
 // A function that no other package can call is not shown as a call of a library.
 func TestGoCallOfOwn(t *testing.T) {
-	pkg, call, err := ownItems().GoCall([]byte(`{"id":"b1"}`))
+	pkg, call, err := customItems().GoCall([]byte(`{"id":"b1"}`))
 	require.NoError(t, err)
 	assert.Empty(t, pkg+call)
 }
