@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/miekg/dns"
 )
 
@@ -81,19 +83,12 @@ func (e *Env) DialHost(ctx context.Context, host string, port uint16, ports Port
 	r := race{env: e, host: host, port: port, ports: ports, events: make(chan any)}
 	if ip, err := netip.ParseAddr(host); err == nil {
 		r.add(ip)
-	} else if isLocalhost(host) {
+	} else if input.IsLocalhost(host) {
 		return nil, &BlockedError{unknown, nameRefused}
 	} else {
 		r.lookUp(ctx)
 	}
 	return r.run(ctx)
-}
-
-// isLocalhost reports whether a name refers to the machine itself. Such names must not be looked up in the DNS (RFC
-// 6761 section 6.3).
-func isLocalhost(name string) bool {
-	name = strings.ToLower(strings.TrimSuffix(name, "."))
-	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
 // A race is a connection in the making: one goroutine decides, fed with events by those that look up and dial.
@@ -291,7 +286,7 @@ func (r *race) failure() error {
 type dialErrors []error
 
 func (list dialErrors) Error() string {
-	return strings.Join(Map(list, error.Error), "; ")
+	return strings.Join(kit.Map(list, error.Error), "; ")
 }
 
 func (list dialErrors) Unwrap() []error { return list }

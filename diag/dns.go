@@ -67,19 +67,12 @@ func (a Answer[R]) Err() error {
 // A bogusError says that the resolver found the DNSSEC signatures of an answer not valid.
 type bogusError struct{ error }
 
-// RepairDNSSEC is the advice where an answer is refused because its DNSSEC signatures are not valid.
-const RepairDNSSEC = "Repair the DNSSEC signatures or the DS records of the domain: resolvers that validate refuse its " +
-	"answers. dnssec/check shows where the chain breaks."
+// Advice returns what to do about the error, for [rule.Failures.Because].
+func (bogusError) Advice() string { return AdviceRepairDNSSEC }
 
-// Because gives failures of which an error is the cause the advice that fits it, and returns them.
-func (f Failures) Because(err error) Failures {
-	if _, bogus := errors.AsType[bogusError](err); bogus {
-		for i := range f {
-			f[i].Advice = RepairDNSSEC
-		}
-	}
-	return f
-}
+// AdviceRepairDNSSEC is the advice where an answer is refused because its DNSSEC signatures are not valid.
+const AdviceRepairDNSSEC = "Repair the DNSSEC signatures or the DS records of the domain: resolvers that validate refuse its " +
+	"answers. dnssec/check shows where the chain breaks."
 
 // Silent reports whether no reply came at all.
 func (a Answer[R]) Silent() bool { return a.silence != nil }
@@ -361,4 +354,14 @@ func (a Addresses) Err() error {
 		return nil
 	}
 	return errors.Join(a.V4.Err(), a.V6.Err())
+}
+
+// AddressRecord returns the A or AAAA record that gives a name an address.
+func AddressRecord(name string, ip netip.Addr, ttl uint32) dns.RR {
+	header := dns.RR_Header{Name: dns.Fqdn(name), Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: ttl}
+	if ip.Is4() {
+		return &dns.A{Hdr: header, A: ip.AsSlice()}
+	}
+	header.Rrtype = dns.TypeAAAA
+	return &dns.AAAA{Hdr: header, AAAA: ip.AsSlice()}
 }

@@ -1,6 +1,9 @@
 package diag
 
-import "github.com/miekg/dns"
+import (
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/miekg/dns"
+)
 
 // DNSSECStatus is what is known of the authenticity of an answer (RFC 4035 section 4.3).
 type DNSSECStatus string
@@ -14,7 +17,7 @@ const (
 )
 
 // Values lists the statuses.
-func (DNSSECStatus) Values() []string { return Values(Secure, Insecure, Bogus, Indeterminate) }
+func (DNSSECStatus) Values() []string { return kit.Values(Secure, Insecure, Bogus, Indeterminate) }
 
 // DNSSEC returns the resolver's verdict on the authenticity of the answer: secure if it set the AD bit, bogus if it
 // reported that, else indeterminate, because a resolver that does not validate looks the same as an unsigned zone.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/miekg/dns"
 )
 
@@ -42,7 +43,7 @@ func SplitTXT(text string) []string {
 }
 
 // zoneLine begins a TXT record in a zone file whose strings are in quotes: a name, perhaps a TTL and a class, the type.
-var zoneLine = Regexp(`(?i)^\s*[^\s"]+\s+(?:[0-9]+[smhdw]?\s+)?(?:IN\s+)?(?:[0-9]+[smhdw]?\s+)?TXT\s*[("]`)
+var zoneLine = kit.Regexp(`(?i)^\s*[^\s"]+\s+(?:[0-9]+[smhdw]?\s+)?(?:IN\s+)?(?:[0-9]+[smhdw]?\s+)?TXT\s*[("]`)
 
 // PastedTXT is [SplitTXT] for a text that may also be a whole TXT record of a zone file with its name, as key generators
 // write it; line says that it is one.
@@ -93,7 +94,7 @@ func unescape(s string) string {
 			b.WriteByte(s[i])
 			continue
 		}
-		if d := s[i+1:]; len(d) >= 3 && isDigit(d[0]) && isDigit(d[1]) && isDigit(d[2]) {
+		if d := s[i+1:]; len(d) >= 3 && areDigits(d[:3]) {
 			b.WriteByte((d[0]-'0')*100 + (d[1]-'0')*10 + d[2] - '0')
 			i += 3
 			continue
@@ -104,7 +105,7 @@ func unescape(s string) string {
 	return b.String()
 }
 
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+func areDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
 // RecordLookup is the part that all reports on one record in the DNS share.
 type RecordLookup struct {
@@ -128,6 +129,9 @@ func (l RecordLookup) Held() int64 {
 	}
 	return int64(*l.TTL)
 }
+
+// Subject is the domain that was asked about.
+func (l RecordLookup) Subject() string { return l.Domain.String() }
 
 // Owner is the name at which the record was looked for, and the records of the kind that are there.
 func (l RecordLookup) Owner() (name string, records []string) { return l.RecordName, l.Records }

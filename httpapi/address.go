@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // maxHops bounds how many addresses of a header are examined: no path has as many proxies.
@@ -105,9 +105,9 @@ const token = "[-!#$%&'*+.^_`|~0-9A-Za-z]+"
 
 // forwardedPair matches a parameter of Forwarded or none, up to what ends it. Its groups are the name, the value as a
 // token or within quotation marks, and the end.
-var forwardedPair = diag.Regexp(`^[ \t]*(?:(` + token + `)=(?:(` + token + `)|"((?s:[^"\\]|\\.)*)"))?[ \t]*([;,]|$)`)
+var forwardedPair = kit.Regexp(`^[ \t]*(?:(` + token + `)=(?:(` + token + `)|"((?s:[^"\\]|\\.)*)"))?[ \t]*([;,]|$)`)
 
-var quotedPair = diag.Regexp(`(?s)\\(.)`)
+var quotedPair = kit.Regexp(`(?s)\\(.)`)
 
 // forwarded returns the parameter "for" of each element of Forwarded (RFC 7239 section 4), empty for an
 // element without one. An element without any parameter is not one.
@@ -161,4 +161,4 @@ func parseNode(text string) (netip.Addr, bool) {
 
 // nodePort matches a colon and a port, which may be an obfuscated one (RFC 7239 section 6.2). Which one it is does not
 // matter.
-var nodePort = diag.Regexp(`^:(?:[0-9]{1,5}|_` + token + `)$`)
+var nodePort = kit.Regexp(`^:(?:[0-9]{1,5}|_` + token + `)$`)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // A field is a JSON member of a request, as described by its struct tags. A member is required unless its tag has
@@ -97,7 +97,7 @@ func objectOf(t reflect.Type) *object {
 }
 
 func (o *object) names() []string {
-	return diag.Map(o.fields, func(f *field) string { return f.name })
+	return kit.Map(o.fields, func(f *field) string { return f.name })
 }
 
 func (o *object) in(location Location) *object {

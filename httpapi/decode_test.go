@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
 	"github.com/stretchr/testify/require"
 )
 
@@ -44,7 +45,7 @@ type union struct{ text string }
 
 func (u *union) UnmarshalJSON(b []byte) error {
 	if b[0] != '"' && b[0] != '-' && (b[0] < '0' || '9' < b[0]) {
-		return diag.Invalid("netmask", "must be a string or a number")
+		return input.Invalid("netmask", "must be a string or a number")
 	}
 	u.text = string(b)
 	return nil
@@ -54,7 +55,7 @@ func (union) Schema() map[string]any { return map[string]any{"type": []string{"s
 
 func (s *sample) Validate() error {
 	if s.Name == "both" {
-		return errors.Join(diag.Invalid("name", "one"), diag.Invalid("list", "two"))
+		return errors.Join(input.Invalid("name", "one"), input.Invalid("list", "two"))
 	}
 	return nil
 }

@@ -1,11 +1,11 @@
 package httpapi
 
 import (
+	"github.com/diagkit/diagkit/diag/phrase"
 	_ "embed"
 	"strings"
 	"sync"
 
-	"github.com/diagkit/diagkit/diag"
 )
 
 // descriptionsText describes in three sentences what each operation examines: a paragraph each, which begins with its
@@ -29,5 +29,5 @@ func (ep Endpoint) Description() []string {
 	if own, ok := descriptions()[ep.Name()]; ok || ep.Purpose == "" {
 		return own
 	}
-	return []string{diag.Upper(ep.Purpose) + "."}
+	return []string{phrase.Capitalize(ep.Purpose) + "."}
 }

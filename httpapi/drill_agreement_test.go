@@ -13,6 +13,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/stretchr/testify/require"
 )
 
@@ -119,7 +120,7 @@ func (d *drillReply) contradictions() (faults []string) {
 // TestOneFactOneSeverity holds the rules that state a shared fact to the table of facts, and finds those that state
 // one without saying so.
 func TestOneFactOneSeverity(t *testing.T) {
-	stated := map[diag.Fact]int{}
+	stated := map[rule.Fact]int{}
 	for _, code := range sortedCodes() {
 		r := rulesByCode()[code]
 		if r.Fact == "" {
@@ -155,7 +156,7 @@ func TestOneFactOneSeverity(t *testing.T) {
 // factTitles are titles by which a rule that states a shared fact is known.
 var factTitles = []struct {
 	title *regexp.Regexp
-	fact  diag.Fact
+	fact  rule.Fact
 }{
 	{regexp.MustCompile(`(?i)^(the )?(domain|host|policy host|name) does not exist`), ground.NoName},
 	{regexp.MustCompile(`(?i)^(domain|host|policy host|site|server)( \w+)? has no address`), ground.NoAddress},

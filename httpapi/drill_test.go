@@ -21,6 +21,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/examples/demo/internet"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/miekg/dns"
@@ -399,8 +400,8 @@ func requestAbout(ep Endpoint, domain string) []byte {
 }
 
 // ruleBook has the rules of all operations by code.
-func ruleBook() map[diag.Code]diag.RuleInfo {
-	book := map[diag.Code]diag.RuleInfo{}
+func ruleBook() map[diag.Code]rule.Description {
+	book := map[diag.Code]rule.Description{}
 	for _, ep := range endpoints {
 		for _, r := range ep.Rules() {
 			book[r.Code] = r

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/meteringtest"
@@ -48,10 +49,10 @@ func TestFailuresAreFree(t *testing.T) {
 			return nil, ctx.Err()
 		}, 504, reasonTimeout},
 		{"input", func(context.Context, *diag.Env, testRequest) (*testReport, error) {
-			return nil, diag.Invalid("text", "is not to our taste")
+			return nil, input.Invalid("text", "is not to our taste")
 		}, 400, reasonInvalid},
 		{"several inputs", func(context.Context, *diag.Env, testRequest) (*testReport, error) {
-			return nil, errors.Join(diag.Invalid("text", "one"), diag.Invalid("text", "two"))
+			return nil, errors.Join(input.Invalid("text", "one"), input.Invalid("text", "two"))
 		}, 400, reasonInvalid},
 	}
 	for _, tt := range tests {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 // describe is the operation of a row, with an example of its request if there is one, and the responses that all have.
@@ -18,7 +18,7 @@ func describe(ep Endpoint, requests, replies *schemas, request json.RawMessage, 
 		"operationId": ep.operationID(),
 		"summary":     ep.Summary(),
 		"description": strings.Join(append(slices.Clone(about[:min(1, len(about))]),
-			diag.Count(ep.Credits, "credit")+", scope "+string(ep.Scope)+"."+ep.transitionText()), " "),
+			phrase.Count(ep.Credits, "credit")+", scope "+string(ep.Scope)+"."+ep.transitionText()), " "),
 		"tags":      []string{ep.family()},
 		"x-scope":   ep.Scope,
 		"x-credits": ep.Credits,

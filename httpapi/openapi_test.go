@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -20,7 +21,7 @@ import (
 
 // A code names one rule in the whole product; operations of one package may share it.
 func TestCodesAreUnique(t *testing.T) {
-	known := map[diag.Code]diag.RuleInfo{}
+	known := map[diag.Code]rule.Description{}
 	for _, ep := range endpoints {
 		own := map[diag.Code]bool{}
 		for _, r := range ep.Rules() {

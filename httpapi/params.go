@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // A Param is one field of an endpoint's request, for command lines and forms.
@@ -31,7 +31,7 @@ type Param struct {
 
 // Params lists the fields of the endpoint's request, in their order.
 func (ep Endpoint) Params() []Param {
-	return diag.Map(objectOf(ep.Operation.fields()).fields, paramOf)
+	return kit.Map(objectOf(ep.Operation.fields()).fields, paramOf)
 }
 
 func paramOf(f *field) Param {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/dmarc/aggregate"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
@@ -39,7 +40,7 @@ const (
 
 // Values lists the codes.
 func (ErrorCode) Values() []string {
-	return diag.Values(invalidAPIKey, expiredAPIKey, revokedAPIKey, insufficientScope, ipNotAllowed, quotaExceeded,
+	return kit.Values(invalidAPIKey, expiredAPIKey, revokedAPIKey, insufficientScope, ipNotAllowed, quotaExceeded,
 		rateLimited, idempotencyConflict, InvalidRequest, internalError)
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/stretchr/testify/require"
 )
@@ -30,7 +31,7 @@ type mark struct{ text string }
 
 func (m *mark) UnmarshalText(text []byte) error {
 	if m.text = string(text); strings.HasPrefix(m.text, "!") {
-		return diag.Invalid("mark", "must not begin with !")
+		return input.Invalid("mark", "must not begin with !")
 	}
 	return nil
 }
@@ -57,7 +58,7 @@ type naming struct {
 
 func (n naming) Validate() error {
 	if n.Name == n.ID {
-		return diag.Invalid("name", "must not be the id")
+		return input.Invalid("name", "must not be the id")
 	}
 	return nil
 }

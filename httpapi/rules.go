@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"cmp"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/rule"
 	"maps"
 	"slices"
 	"strings"
@@ -12,7 +14,7 @@ import (
 
 // A RuleDoc is a rule and the operations that have it.
 type RuleDoc struct {
-	diag.RuleInfo
+	rule.Description
 	Operations []string `json:"operations"`
 }
 
@@ -21,14 +23,14 @@ func (t Table) Rules() []RuleDoc {
 	byCode := map[diag.Code]*RuleDoc{}
 	for _, ep := range t {
 		for _, r := range ep.Rules() {
-			doc := cmp.Or(byCode[r.Code], &RuleDoc{RuleInfo: r})
+			doc := cmp.Or(byCode[r.Code], &RuleDoc{Description: r})
 			if !slices.Contains(doc.Operations, ep.Name()) {
 				doc.Operations = append(doc.Operations, ep.Name())
 			}
 			byCode[r.Code] = doc
 		}
 	}
-	return diag.Map(slices.Sorted(maps.Keys(byCode)), func(code diag.Code) RuleDoc { return *byCode[code] })
+	return kit.Map(slices.Sorted(maps.Keys(byCode)), func(code diag.Code) RuleDoc { return *byCode[code] })
 }
 
 // Explain returns the rule of a code, or those of all codes that begin with it and a dot. If there are none, nearest

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -120,7 +120,7 @@ func (n *scenarioNames) sign() {
 				Omit: map[string][]uint16{},
 			}
 			for name, types := range signer.NSECLacks {
-				how.Omit[name] = diag.Map(types, n.qtype)
+				how.Omit[name] = kit.Map(types, n.qtype)
 			}
 			if i == 0 {
 				w.Sign(zone, how)

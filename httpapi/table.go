@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/diagkit/diagkit/metering"
 )
@@ -106,11 +106,11 @@ func (ep Endpoint) Hosted() bool { return ep.Operation.hosted }
 func (ep Endpoint) MaxBody() int64 { return ep.Operation.body }
 
 // Rules describes the rules by which the endpoint's reports are judged, if there are any.
-func (ep Endpoint) Rules() []diag.RuleInfo {
+func (ep Endpoint) Rules() []rule.Description {
 	if ep.Operation.report == nil {
 		return nil
 	}
-	if judged, ok := reflect.New(ep.Operation.report).Interface().(interface{ Rules() []diag.RuleInfo }); ok {
+	if judged, ok := reflect.New(ep.Operation.report).Interface().(interface{ Rules() []rule.Description }); ok {
 		return judged.Rules()
 	}
 	return nil

@@ -3,6 +3,8 @@ package httpapi
 import (
 	"cmp"
 	"fmt"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"maps"
 	"slices"
 	"strings"
@@ -40,7 +42,7 @@ func textView(report any) *view.View {
 		if e := r.Error; e != (textutil.YAMLError{}) {
 			return notValid("YAML", fmt.Sprintf("line %d, column %d", e.Line, e.Column), e.Message)
 		}
-		documents := view.If(r.DocumentsCount != 1, ", "+diag.Count(r.DocumentsCount, "document"))
+		documents := view.If(r.DocumentsCount != 1, ", "+phrase.Count(r.DocumentsCount, "document"))
 		return conversionView("valid YAML"+nestedText(r.RootType, r.Depth)+documents, r.Result, r.InputBytes, r.Findings)
 	case *textutil.StatsReport:
 		return statsView(r)
@@ -56,7 +58,7 @@ func textView(report any) *view.View {
 
 // nestedText describes how deep a value is, or its type if it is flat.
 func nestedText(root textutil.RootType, depth int) string {
-	return cmp.Or(view.If(depth == 0, ": "+string(root)), ", "+diag.Count(depth, "level")+" deep")
+	return cmp.Or(view.If(depth == 0, ": "+string(root)), ", "+phrase.Count(depth, "level")+" deep")
 }
 
 // conversionView is the view of a text in another form: the result itself if it is a line.
@@ -79,7 +81,7 @@ const maxShownResult = 400
 // notValid returns the view of an invalid text: where, and why.
 func notValid(kind, where, message string) *view.View {
 	v := view.Answer("", view.Join("not valid "+kind, where))
-	v.State, v.Sub = diag.Bad, diag.Upper(message)
+	v.State, v.Sub = diag.Bad, phrase.Capitalize(message)
 	return v
 }
 
@@ -89,24 +91,24 @@ func decodedView(kind string, fault textutil.DecodeFault, result *string, hex st
 	}
 	v := conversionView("valid "+kind, result, before, nil)
 	if result == nil {
-		v = view.Answer("", "no text in UTF-8, but "+diag.Count(after, "byte"))
-		v.Fact("in hex", diag.Clip(hex, maxShownResult))
+		v = view.Answer("", "no text in UTF-8, but "+phrase.Count(after, "byte"))
+		v.Fact("in hex", phrase.Clip(hex, maxShownResult))
 	}
 	return v
 }
 
 func slugView(r *textutil.SlugReport) *view.View {
-	done := "slug of " + diag.Count(utf8.RuneCountInString(r.Result), "character") + view.If(r.Truncated, ", cut off")
+	done := "slug of " + phrase.Count(utf8.RuneCountInString(r.Result), "character") + view.If(r.Truncated, ", cut off")
 	done = cmp.Or(view.If(r.Reason != "", "nothing left: "+view.Words(r.Reason)), done)
 	return conversionView(done, &r.Result, r.InputBytes, r.Findings)
 }
 
 func statsView(r *textutil.StatsReport) *view.View {
-	v := view.Answer("", diag.Count(r.Words, "word")+", "+diag.Count(r.Graphemes, "character"))
+	v := view.Answer("", phrase.Count(r.Words, "word")+", "+phrase.Count(r.Graphemes, "character"))
 	v.Fact("characters", fmt.Sprintf("%d, %d without spaces", r.Characters, r.CharactersWithoutSpaces))
 	v.Fact("bytes", fmt.Sprintf("%d in UTF-8, %d units in UTF-16", r.Bytes, r.UTF16Units))
 	v.Fact("words", fmt.Sprintf("%d different, average length %g", r.UniqueWords, r.AverageWordLength))
-	v.Fact("sentences", fmt.Sprintf("%d in %s", r.Sentences, diag.Count(r.Paragraphs, "paragraph")))
+	v.Fact("sentences", fmt.Sprintf("%d in %s", r.Sentences, phrase.Count(r.Paragraphs, "paragraph")))
 	v.Fact("lines", fmt.Sprintf("%d, %d empty", r.Lines, r.EmptyLines))
 	v.Fact("longest", r.LongestWord)
 	v.Fact("to read", view.Seconds(r.ReadingTimeSeconds))
@@ -120,9 +122,9 @@ func statsView(r *textutil.StatsReport) *view.View {
 
 func hashView(r *textutil.HashReport) *view.View {
 	kind := cmp.Or(view.If(r.HMAC, "HMAC"), "digest")
-	v := view.Answer("", fmt.Sprintf("%s of %s", diag.Count(len(r.Hashes), kind), diag.Count(r.InputBytes, "byte")))
-	weak := diag.Map(r.Weak, func(a textutil.HashAlgorithm) string { return fmt.Sprintf("%s (%s)", a, r.Security[a]) })
-	v.Fact("weak", diag.Series(weak, len(weak)))
+	v := view.Answer("", fmt.Sprintf("%s of %s", phrase.Count(len(r.Hashes), kind), phrase.Count(r.InputBytes, "byte")))
+	weak := kit.Map(r.Weak, func(a textutil.HashAlgorithm) string { return fmt.Sprintf("%s (%s)", a, r.Security[a]) })
+	v.Fact("weak", phrase.Series(weak, len(weak)))
 	d := v.Rows(view.Table, "Digests")
 	for _, name := range slices.Sorted(maps.Keys(r.Hashes)) {
 		d.Row(string(name), r.Hashes[name])
@@ -132,7 +134,7 @@ func hashView(r *textutil.HashReport) *view.View {
 
 func passwordView(r *textutil.PasswordReport) *view.View {
 	v := view.Answer("", fmt.Sprintf("%s of %.0f bits: %s",
-		diag.Count(r.Count, "password"), r.EntropyBits, view.Words(r.Strength)))
+		phrase.Count(r.Count, "password"), r.EntropyBits, view.Words(r.Strength)))
 	v.Fact("drawn from", fmt.Sprintf("%d to choose from, %d times", r.AlphabetSize, r.Length))
 	d := v.Rows(view.Table, "Passwords")
 	for _, p := range r.Passwords {
@@ -151,7 +153,7 @@ func regexView(r *textutil.RegexReport) *view.View {
 		v.Fact("instead", e.Hint)
 		return v
 	}
-	v := view.Answer("", strings.Replace(diag.Count(r.MatchCount, "match"), "matchs", "matches", 1))
+	v := view.Answer("", strings.Replace(phrase.Count(r.MatchCount, "match"), "matchs", "matches", 1))
 	if r.Result != nil {
 		v = conversionView(v.Headline+" replaced", r.Result, r.InputBytes, nil)
 	}
@@ -162,10 +164,10 @@ func regexView(r *textutil.RegexReport) *view.View {
 		var groups []string
 		for _, g := range m.Groups {
 			if g.Value != nil {
-				groups = append(groups, strings.TrimPrefix(g.Name+"="+diag.Clip(*g.Value, maxShownMatch), "="))
+				groups = append(groups, strings.TrimPrefix(g.Name+"="+phrase.Clip(*g.Value, maxShownMatch), "="))
 			}
 		}
-		d.Row(fmt.Sprintf("%d-%d", m.Start, m.End), diag.Clip(m.Value, maxShownMatch), strings.Join(groups, ", "))
+		d.Row(fmt.Sprintf("%d-%d", m.Start, m.End), phrase.Clip(m.Value, maxShownMatch), strings.Join(groups, ", "))
 	}
 	return v
 }
@@ -175,7 +177,7 @@ const maxShownMatch = 200
 
 // textFindings are findings of textutil as those of the rest. Their places are in a text that the report does not hold.
 func textFindings(list []textutil.Finding) []diag.Finding {
-	return diag.Map(list, func(f textutil.Finding) diag.Finding {
+	return kit.Map(list, func(f textutil.Finding) diag.Finding {
 		finding := diag.Finding{
 			Code: diag.Code(f.Code), Title: f.Title, Detail: f.Detail, Advice: f.Advice, Reference: f.Reference,
 		}

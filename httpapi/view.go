@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -91,7 +92,7 @@ func plainView(report any) *view.View {
 				text = valueText(bytes.TrimSpace(value))
 			}
 			if text != "null" && !strings.Contains(text, "\n") {
-				v.Fact(view.Words(cmp.Or(name, sf.Name)), diag.Clip(text, maxShownResult))
+				v.Fact(view.Words(cmp.Or(name, sf.Name)), phrase.Clip(text, maxShownResult))
 			}
 		}
 	}

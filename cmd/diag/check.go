@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -29,7 +30,7 @@ func (a *app) checkCommand(ep httpapi.Endpoint, global *pflag.FlagSet) *cobra.Co
 		name := flagName(p.Name)
 		if global.Lookup(name) != nil {
 			if len(p.Enum) > 0 { // both are one flag, see shared
-				cmd.Long = cmp.Or(description, diag.Upper(ep.Summary())+".") + "\n\n--" + name + " also takes: " +
+				cmd.Long = cmp.Or(description, phrase.Capitalize(ep.Summary())+".") + "\n\n--" + name + " also takes: " +
 					strings.Join(p.Enum, ", ") + "."
 			}
 			continue

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/csv"
+	"github.com/diagkit/diagkit/diag/kit"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,7 +44,7 @@ func csvRow(line string, o outcome, failure error) []string {
 			row["unknown"] = "a part could not be measured"
 		}
 	}
-	return diag.Map(csvColumns, func(column string) string { return csvCell(row[column]) })
+	return kit.Map(csvColumns, func(column string) string { return csvCell(row[column]) })
 }
 
 // csvCell returns a text on one line that no spreadsheet interprets as a formula.

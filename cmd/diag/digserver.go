@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/diagkit/diagkit/httpapi"
@@ -184,7 +186,7 @@ func (s digServer) resolve(ctx context.Context, env *diag.Env) ([]resolver.Serve
 		s.server.Addrs = addrs
 		return []resolver.Server{s.server}, err
 	}
-	return diag.Map(addrs, func(ip netip.Addr) resolver.Server {
+	return kit.Map(addrs, func(ip netip.Addr) resolver.Server {
 		return resolver.Server{Transport: s.server.Transport, Addrs: []netip.Addr{ip}, Port: s.server.Port}
 	}), nil
 }
@@ -249,8 +251,8 @@ func (s digServer) readSystemServers() ([]resolver.Server, error) {
 // operation.
 func nameAsTyped(result *httpapi.Result, err error, servers []digServer) error {
 	if silent, ok := errors.AsType[*diag.UnavailableError](err); ok && silent.Asked == diag.DefaultResolver {
-		typed := diag.Map(servers, func(s digServer) string { return strings.TrimPrefix(s.typed, "@") })
-		return fmt.Errorf("no answer from %s: %s", diag.Series(typed, len(typed)), diag.Reason(silent.Err))
+		typed := kit.Map(servers, func(s digServer) string { return strings.TrimPrefix(s.typed, "@") })
+		return fmt.Errorf("no answer from %s: %s", phrase.Series(typed, len(typed)), diag.Reason(silent.Err))
 	}
 	if err != nil {
 		return err

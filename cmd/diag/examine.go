@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/diagkit/diagkit/httpapi/target"
 	"github.com/spf13/cobra"
@@ -128,7 +129,7 @@ func (a *app) parseTarget(word string) (target.Target, error) {
 }
 
 // fileName matches what is more likely the name of a file that is missing than a domain.
-var fileName = diag.Regexp(`(?i)^[^/@:=\s]+\.(?:pem|crt|cer|csr|eml|xml|gz|zip|json|png|jpg|svg|txt|zone)$`)
+var fileName = kit.Regexp(`(?i)^[^/@:=\s]+\.(?:pem|crt|cer|csr|eml|xml|gz|zip|json|png|jpg|svg|txt|zone)$`)
 
 func (a *app) read(name string) ([]byte, error) {
 	if name == "-" {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/httpapi"
@@ -55,7 +55,7 @@ func (a *app) explain(code string) error {
 		v.Fact("severity", r.Severity.String())
 		v.Fact("required", r.Requirement)
 		v.Fact("written in", r.Reference)
-		v.Fact("found by", diag.Series(r.Operations, 4))
+		v.Fact("found by", phrase.Series(r.Operations, 4))
 		options.Sign = view.MarkOf(r.Severity)
 		if err := render.Text(&b, v, options); err != nil {
 			return err

@@ -3,13 +3,13 @@ package main
 import (
 	"encoding/base64"
 	"fmt"
+	"github.com/diagkit/diagkit/diag/kit"
 	"io"
 	"net/url"
 	"os"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 )
 
@@ -36,7 +36,7 @@ func fileParam(params []httpapi.Param, p httpapi.Param) (httpapi.Param, bool) {
 
 // protectPEM makes the text of a PEM file acceptable as an argument, though it begins like a flag.
 func protectPEM(args []string) []string {
-	return diag.Map(args, func(arg string) string {
+	return kit.Map(args, func(arg string) string {
 		if strings.HasPrefix(arg, "-----BEGIN ") { // RFC 7468 section 2
 			return "\n" + arg
 		}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"io"
 	"os"
 	"runtime"
@@ -275,7 +276,7 @@ func (r *batchRun) end(err error) error {
 		before = fmt.Sprintf("; %d already in %s", r.alreadyDone, r.output)
 	}
 	fmt.Fprintf(r.stderr, "diag: %s checked, %d with findings, %d failed%s\n",
-		diag.Count(r.examined, "target"), r.faulty, r.failed, before)
+		phrase.Count(r.examined, "target"), r.faulty, r.failed, before)
 	switch {
 	case r.faulty > 0:
 		r.code = exitFinding

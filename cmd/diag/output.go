@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/httpapi"
@@ -315,7 +316,7 @@ func (p *progress) write() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.written = true
-	fmt.Fprintf(p.a.stderr, "\r\x1b[K%s: %d s", printable(diag.Series(p.names, 4)), int(time.Since(p.began).Seconds()))
+	fmt.Fprintf(p.a.stderr, "\r\x1b[K%s: %d s", printable(phrase.Series(p.names, 4)), int(time.Since(p.began).Seconds()))
 }
 
 // end removes the line.

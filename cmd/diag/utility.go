@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/textutil"
 	"github.com/makiuchi-d/gozxing"
 	"github.com/makiuchi-d/gozxing/qrcode/detector"
@@ -43,7 +44,7 @@ func (a *app) utilityResult(report any) (string, bool) {
 		if data, err := hex.DecodeString(inHex); err == nil && inHex != "" && !a.terminal {
 			return string(data), true
 		}
-		return diag.OrZero(text) + inHex, true
+		return kit.OrZero(text) + inHex, true
 	}
 	switch r := report.(type) {
 	case *textutil.CaseReport:
@@ -59,11 +60,11 @@ func (a *app) utilityResult(report any) (string, bool) {
 	case *textutil.URLDecodeReport:
 		return decoded(r.Result, r.ResultHex)
 	case *textutil.JSONReport:
-		return diag.OrZero(r.Result), true
+		return kit.OrZero(r.Result), true
 	case *textutil.YAMLReport:
-		return diag.OrZero(r.Result), true
+		return kit.OrZero(r.Result), true
 	case *textutil.RegexReport:
-		return diag.OrZero(r.Result), r.Result != nil || !r.Valid
+		return kit.OrZero(r.Result), r.Result != nil || !r.Valid
 	case *textutil.PasswordReport:
 		return strings.Join(r.Passwords, "\n") + "\n", true
 	case *textutil.HashReport:
@@ -80,7 +81,7 @@ func (a *app) utilityResult(report any) (string, bool) {
 func printableLines(text string) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	for i, line := range lines {
-		lines[i] = strings.Join(diag.Map(strings.Split(line, "\t"), printable), "\t")
+		lines[i] = strings.Join(kit.Map(strings.Split(line, "\t"), printable), "\t")
 	}
 	return strings.Join(lines, "\n") + "\n"
 }

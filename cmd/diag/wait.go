@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"slices"
 	"strings"
 	"time"
@@ -96,7 +97,7 @@ func (a *app) checkPublicResolvers(ctx context.Context, name, kind, value string
 	case s.MatchCount == s.AnsweredCount:
 		return "", nil
 	}
-	return fmt.Sprintf("%d of %s have it", s.MatchCount, diag.Count(s.AnsweredCount, "resolver")), nil
+	return fmt.Sprintf("%d of %s have it", s.MatchCount, phrase.Count(s.AnsweredCount, "resolver")), nil
 }
 
 // checkResolver returns the current value at the resolver of the command line.
@@ -120,7 +121,7 @@ func (a *app) checkResolver(ctx context.Context, name, kind, value string) (miss
 	case n < 4:
 		have = append(have, "nothing else")
 	}
-	return "found " + diag.Series(have, 4), nil
+	return "found " + phrase.Series(have, 4), nil
 }
 
 // canonicalData is the data of a record in the one form in which they can be compared.

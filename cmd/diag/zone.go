@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/diagkit/diagkit/diag/kit"
 	"slices"
 	"strings"
 
@@ -203,7 +204,7 @@ func (a *app) locate(v *view.View) []annotation {
 			z = other
 		}
 	}
-	return diag.Map(v.Findings, func(f diag.Finding) annotation {
+	return kit.Map(v.Findings, func(f diag.Finding) annotation {
 		if z == nil {
 			return annotation{finding: f}
 		}
@@ -251,7 +252,7 @@ func (a *app) addLocations(v *view.View) {
 	if a.zone.annotate != "" {
 		return
 	}
-	v.Findings = diag.Map(a.locate(v), func(p annotation) diag.Finding {
+	v.Findings = kit.Map(a.locate(v), func(p annotation) diag.Finding {
 		if p.file != "" {
 			p.finding.Detail += fmt.Sprintf(" (%s:%d)", p.file, p.line)
 		}

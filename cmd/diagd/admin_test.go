@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/cmd/internal/buildinfo"
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/httpapi"
 	hostedsqlite "github.com/diagkit/diagkit/mailauth/hostedspf/sqlite"
 	"github.com/diagkit/diagkit/metering"
@@ -69,7 +69,7 @@ func TestKeyList(t *testing.T) {
 		{[]string{"--contains=nothing"}, []metering.KeyID{}},
 	} {
 		list := parsed[[]keyView](t, append([]string{"key", "list", store}, c.args...)...)
-		assert.Equal(t, c.want, diag.Map(list, func(v keyView) metering.KeyID { return v.ID }), "%v", c.args)
+		assert.Equal(t, c.want, kit.Map(list, func(v keyView) metering.KeyID { return v.ID }), "%v", c.args)
 	}
 	assert.Equal(t, "[]\n", command(t, "key", "list", "--contains=nothing", "--json", store))
 	assert.Regexp(t, `^ID +NAME +PREFIX[^\n]+\n$`, command(t, "key", "list", "--contains=nothing", store))

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
 	"github.com/spf13/cobra"
@@ -127,7 +127,7 @@ func (c *billingCommands) invoicesCommand() *cobra.Command {
 }
 
 func stateNames() string {
-	names := diag.Values(billing.States()...)
+	names := kit.Values(billing.States()...)
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

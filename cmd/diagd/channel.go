@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/notify"
 	"github.com/spf13/cobra"
@@ -50,7 +51,7 @@ func (c channelCommands) create() *cobra.Command {
 	create := c.newCommand("create", "Create a channel and show its signing secret once", "",
 		func(ctx context.Context, channels notify.Channels, account metering.AccountID, _ []string) (err error) {
 			r.Account, r.Kind = account, notify.Kind(kind)
-			r.Categories = diag.Map(categories, func(text string) metering.EventCategory { return metering.EventCategory(text) })
+			r.Categories = kit.Map(categories, func(text string) metering.EventCategory { return metering.EventCategory(text) })
 			if r.Target == "-" {
 				if r.Target, err = readSecretLine("-"); err != nil {
 					return usagef("--target: %w", err)
@@ -89,7 +90,7 @@ The URLs of Slack and Teams are secrets: use --target - to read one from standar
 
 // webPorts are those that URLs of channels may name.
 func (a *app) webPorts() []uint16 {
-	return slices.Concat(diag.WebPorts, diag.Map(a.world.AllowPorts, func(p uint) uint16 { return uint16(min(p, 65535)) }))
+	return slices.Concat(diag.WebPorts, kit.Map(a.world.AllowPorts, func(p uint) uint16 { return uint16(min(p, 65535)) }))
 }
 
 // readSecrets reads the files with the secrets that must not be on a command line, which other users of the host see.
@@ -237,7 +238,7 @@ func (c channelCommands) replay() *cobra.Command {
 				return usagef("--since: %q is not a time such as 2026-11-26T09:00:00Z", since)
 			}
 			list, err := channels.ReplaySince(ctx, account, args[0], from)
-			return printList(c.app, diag.Map(list, viewDelivery), err, deliveryColumns, deliveryView.row)
+			return printList(c.app, kit.Map(list, viewDelivery), err, deliveryColumns, deliveryView.row)
 		})
 	addWait(cmd, &wait)
 	cmd.Flags().StringVar(&since, "since", "", "resend to the channel ID what has not arrived since then, such as "+
@@ -313,7 +314,7 @@ func (c channelCommands) deliveries() *cobra.Command {
 			if err == nil && len(found) == 0 && channel != "" { // of a channel that was removed there may be some
 				_, err = channels.Channel(ctx, account, channel)
 			}
-			return printList(c.app, diag.Map(found, viewDelivery), err, deliveryColumns, deliveryView.row)
+			return printList(c.app, kit.Map(found, viewDelivery), err, deliveryColumns, deliveryView.row)
 		})
 	list.Use = "deliveries [ID]"
 	list.Args = func(cmd *cobra.Command, args []string) error {

@@ -11,13 +11,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 // secretSetting finds the names of settings that are never shown.
-var secretSetting = diag.Regexp(`secret|password|token|tsig|stripe-key`)
+var secretSetting = kit.Regexp(`secret|password|token|tsig|stripe-key`)
 
 type configView struct {
 	Settings []settingView      `json:"settings"`
@@ -131,7 +131,7 @@ func splitErrors(err error) (faults []error) {
 }
 
 // flagName finds the setting that a fault begins with.
-var flagName = diag.Regexp(`^--([a-z-]+)`)
+var flagName = kit.Regexp(`^--([a-z-]+)`)
 
 // settingFault returns where the setting at fault is set, and what to do.
 func (a *app) settingFault(flags *pflag.FlagSet, err error) settingFaultView {
@@ -150,7 +150,7 @@ func (a *app) settingFault(flags *pflag.FlagSet, err error) settingFaultView {
 const redacted = "(not shown)"
 
 // secretParameter finds the parameters of URLs in which drivers take passwords.
-var secretParameter = diag.Regexp(`(?i)pass|secret|token|key`)
+var secretParameter = kit.Regexp(`(?i)pass|secret|token|key`)
 
 // redactedStore returns the name of the store in --store, without its secrets.
 func (a *app) redactedStore() string { return redact("store", a.store, new([]string)) }

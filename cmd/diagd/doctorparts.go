@@ -20,6 +20,7 @@ import (
 
 	"github.com/diagkit/diagkit/cmd/internal/buildinfo"
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/propagation"
 	"github.com/diagkit/diagkit/diag/registry"
 	"github.com/diagkit/diagkit/httpapi/metrics"
@@ -245,7 +246,7 @@ func (a *app) examineZone(ctx context.Context, env *diag.Env) partView {
 }
 
 func hostNames[T any](list []T, name func(T) string) []string {
-	names := diag.Map(list, func(v T) string { return strings.ToLower(name(v)) })
+	names := kit.Map(list, func(v T) string { return strings.ToLower(name(v)) })
 	slices.Sort(names)
 	return names
 }

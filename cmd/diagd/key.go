@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/cmd/internal/worldflags"
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/spf13/cobra"
 )
@@ -51,7 +51,7 @@ func (a *app) keyCreateCommand() *cobra.Command {
 	create := a.newAccountCommand("create", "Create a key and show its secret once", "", "",
 		func(ctx context.Context, admin metering.Admin, account metering.AccountID, _ []string) (err error) {
 			req.Account, req.Environment = account, metering.Environment(environment)
-			req.Scopes = diag.Map(scopes, func(s string) metering.Scope { return metering.Scope(s) })
+			req.Scopes = kit.Map(scopes, func(s string) metering.Scope { return metering.Scope(s) })
 			if req.IPAllowlist, err = worldflags.Networks("ip", addresses); err != nil {
 				return usageError{err}
 			}

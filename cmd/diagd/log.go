@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"github.com/diagkit/diagkit/diag/kit"
 	"io/fs"
 	"os"
 	"os/user"
@@ -50,7 +51,7 @@ func (a *app) runLogged(cmd *cobra.Command, args []string, run func(*cobra.Comma
 		begun = true
 		act := metering.Act{
 			Account: a.findTarget(cmd.Context(), admin, cmd, args), At: admin.Time(), Who: operator(), From: "diagd",
-			What: actName(cmd), Subject: strings.Join(diag.Map(args, metering.ActWord), " "), Detail: loggedFlags(cmd),
+			What: actName(cmd), Subject: strings.Join(kit.Map(args, metering.ActWord), " "), Detail: loggedFlags(cmd),
 		}
 		return metering.Audited(cmd.Context(), admin.Store, act,
 			func(context.Context) error { return withReason(run(cmd, args)) })

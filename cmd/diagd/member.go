@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/httpapi/dashboard"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/member"
@@ -60,7 +60,7 @@ func (a *app) memberCommand() *cobra.Command {
 	list := newCommand("list", "List the members of an account",
 		func(ctx context.Context, m member.Members, account metering.AccountID, _ string) error {
 			list, err := m.List(ctx, account)
-			return printList(a, diag.Map(list, viewMember), err, memberColumns, memberView.cells)
+			return printList(a, kit.Map(list, viewMember), err, memberColumns, memberView.cells)
 		})
 	remove := newCommand("remove EMAIL", "Remove a member and end all sessions",
 		func(ctx context.Context, m member.Members, account metering.AccountID, email string) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/httpapi/metrics"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
@@ -166,7 +167,7 @@ const maxResolutions = 4096
 // Profiles implements [notify.SPF].
 func (p spfProfiles) Profiles(ctx context.Context, key metering.KeyID) ([]notify.SPFProfile, error) {
 	list, err := metering.Collect(allProfiles(ctx, p.store, hostedspf.ProfileQuery{Owner: hostedspf.Owner(key)}))
-	return diag.Map(list, func(one hostedspf.Profile) notify.SPFProfile {
+	return kit.Map(list, func(one hostedspf.Profile) notify.SPFProfile {
 		return notify.SPFProfile{
 			ID: one.ID, Domain: one.Domain.String(), Name: one.Name, IncludeHost: one.IncludeHost.String(),
 			CreatedAt: one.CreatedAt, UpdatedAt: one.UpdatedAt,
@@ -186,7 +187,7 @@ func (p spfProfiles) Resolutions(ctx context.Context, id string, since time.Time
 	}
 	found = append(found, before...) // the newest first
 	slices.Reverse(found)
-	return diag.Map(found, func(r hostedspf.Resolution) notify.SPFResolution {
+	return kit.Map(found, func(r hostedspf.Resolution) notify.SPFResolution {
 		return notify.SPFResolution{
 			ID: r.ID, At: r.ResolvedAt, Failed: r.Status == hostedspf.ResolutionFailed,
 			Changed: r.Status == hostedspf.ResolutionChanged, Added: len(r.Added), Removed: len(r.Removed), Error: r.Error,

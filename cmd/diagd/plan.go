@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/diagkit/diagkit/diag/kit"
 	"log/slog"
 	"os"
 	"slices"
 	"strconv"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/spf13/cobra"
 )
@@ -33,7 +33,7 @@ func (a *app) planCommand() *cobra.Command {
 	list := a.newStoreCommand("list", "List the versions of plans and the months from which they apply", "",
 		func(ctx context.Context, admin metering.Admin, _ []string) error {
 			versions, err := admin.Store.PlanVersions(ctx)
-			views, err := metering.Collect(paginate(pages, sequence(diag.Map(versions, viewPlan), err), planView.name))
+			views, err := metering.Collect(paginate(pages, sequence(kit.Map(versions, viewPlan), err), planView.name))
 			return a.showPlans(views, err)
 		})
 	pages.add(list.Flags())
@@ -73,7 +73,7 @@ func (a *app) planImportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.showImport(diag.Map(added, func(v metering.PlanVersion) importView {
+			return a.showImport(kit.Map(added, func(v metering.PlanVersion) importView {
 				return importView{viewPlan(v), affectedAccounts(v, versions, accounts)}
 			}))
 		})
@@ -118,7 +118,7 @@ func affectedAccounts(v metering.PlanVersion, versions []metering.PlanVersion, a
 
 func (a *app) showImport(list []importView) error {
 	return a.print(append([]importView{}, list...), func(t *table) {
-		planRows(diag.Map(list, func(v importView) planView { return v.planView }))(t)
+		planRows(kit.Map(list, func(v importView) planView { return v.planView }))(t)
 		for _, v := range list {
 			for _, h := range v.Accounts {
 				if h.Limit < h.Before {

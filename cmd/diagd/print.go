@@ -1,12 +1,12 @@
 package main
 
 import (
+	"github.com/diagkit/diagkit/diag/kit"
 	"iter"
 	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/cmd/diagd/internal/printing"
-	"github.com/diagkit/diagkit/diag"
 	"github.com/spf13/pflag"
 )
 
@@ -70,7 +70,7 @@ func formatTime(t *time.Time) string {
 }
 
 // joinWords writes a list of words as flags take it.
-func joinWords[T ~string](list []T) string { return strings.Join(diag.Values(list...), ",") }
+func joinWords[T ~string](list []T) string { return strings.Join(kit.Values(list...), ",") }
 
 type pageFlags struct {
 	limit  int

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"log/slog"
 	"strings"
 	"time"
@@ -117,7 +119,7 @@ func (c watchCommands) set() *cobra.Command {
 func (c watchCommands) list(ctx context.Context, w *watch.Watches, account metering.AccountID, _ string) error {
 	list, err := w.List(ctx, account)
 	const columns = "ID, DOMAIN, STATE, MARK, LAST CHANGE, EXPIRES, LAST RUN, NEXT RUN, CREDITS"
-	return printList(c.app, diag.Map(list, viewWatch), err, columns, func(v watchView) []any {
+	return printList(c.app, kit.Map(list, viewWatch), err, columns, func(v watchView) []any {
 		return []any{v.ID, v.Domain, v.state(), v.mark(), v.change(), v.expiry(), formatTime(&v.LastRun), formatTime(&v.NextRun),
 			fmt.Sprintf("%d of %d", v.Spent, v.Budget)}
 	})
@@ -187,7 +189,7 @@ func (v watchView) mark() string { return cmp.Or(string(v.Mark), "-") }
 
 // answered states how many checks the mark is based on.
 func (v watchView) answered() string {
-	return fmt.Sprintf("%d of %s", v.Answered, diag.Count(v.All, "check")) +
+	return fmt.Sprintf("%d of %s", v.Answered, phrase.Count(v.All, "check")) +
 		view.If(v.Nothing, ", which had nothing to check")
 }
 

@@ -3,12 +3,12 @@ package diagtest
 import (
 	"fmt"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // insides are words of errors of Go's libraries, of databases and of the system, places in the code, and values that were
 // printed by mistake. Texts for people say what they mean in other words.
-var insides = diag.Regexp(`\b(dial|read|write|connect)(ing)? (tcp|udp|unix)|\blookup [\w-]+\.[\w.-]*( on |: )|\bEOF\b|i/o timeout|no such host|` +
+var insides = kit.Regexp(`\b(dial|read|write|connect)(ing)? (tcp|udp|unix)|\blookup [\w-]+\.[\w.-]*( on |: )|\bEOF\b|i/o timeout|no such host|` +
 	`connection reset by peer|broken pipe|use of closed|\bconnect: |ECONN|errno|syscall|` +
 	`(no such|bad) file|not a directory|permission denied|no space left|` +
 	`\b(open|mkdir|stat|lstat|write|read|link|rename|unlink|chmod|fsync) /|` +

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // testNets are the networks in which a world lives: TEST-NET-1 to 3 (RFC 5737) and 2001:db8::/32 (RFC 3849).
@@ -267,7 +267,7 @@ func (w *World) endpoints(hostport string) []netip.AddrPort {
 		w.check(err)
 		return nil
 	}
-	return diag.Map(w.addresses(host, false), func(ip netip.Addr) netip.AddrPort { return netip.AddrPortFrom(ip, port) })
+	return kit.Map(w.addresses(host, false), func(ip netip.Addr) netip.AddrPort { return netip.AddrPortFrom(ip, port) })
 }
 
 func hostPort(s string) (host string, port uint16, err error) {

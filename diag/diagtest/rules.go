@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // Codes returns the codes of the findings of a verdict, for comparing with those wanted.
@@ -21,7 +23,7 @@ func Codes(v diag.Verdict) []diag.Code { return CodesOf(v.Findings) }
 
 // CodesOf returns the codes of findings, in order. It is never nil.
 func CodesOf(findings []diag.Finding) []diag.Code {
-	return diag.Map(findings, func(f diag.Finding) diag.Code { return f.Code })
+	return kit.Map(findings, func(f diag.Finding) diag.Code { return f.Code })
 }
 
 // Score is the score of a verdict in words: "none" where there is no score.
@@ -32,9 +34,9 @@ func Score(v diag.Verdict) string {
 	return strconv.Itoa(*v.Score)
 }
 
-// CoverRules fails the test if a rule is not well formed ([diag.Rules.Check]) or missing from the verdicts
+// CoverRules fails the test if a rule is not well formed ([rule.Rules.Check]) or missing from the verdicts
 // either as passed or as failed: a rule that no test has seen both ways is not tested.
-func CoverRules[E any](t testing.TB, rules diag.Rules[E], verdicts []diag.Verdict) {
+func CoverRules[E any](t testing.TB, rules rule.Rules[E], verdicts []diag.Verdict) {
 	t.Helper()
 	if err := rules.Check(); err != nil {
 		t.Error(err)
@@ -60,7 +62,7 @@ func CoverRules[E any](t testing.TB, rules diag.Rules[E], verdicts []diag.Verdic
 
 // CheckTexts fails the test if the texts of a diagnostic are not well formed, or if a verdict has a
 // headline that is missing or too long, or no sub.
-func CheckTexts(t testing.TB, texts diag.Texts, rules []diag.RuleInfo, verdicts []diag.Verdict) {
+func CheckTexts(t testing.TB, texts rule.Texts, rules []rule.Description, verdicts []diag.Verdict) {
 	t.Helper()
 	if err := texts.Check(rules); err != nil {
 		t.Error(err)
@@ -69,7 +71,7 @@ func CheckTexts(t testing.TB, texts diag.Texts, rules []diag.RuleInfo, verdicts 
 		switch n := len([]rune(v.Headline)); {
 		case n == 0:
 			t.Errorf("state %s with findings %v has no headline", v.State, Codes(v))
-		case n > diag.MaxHeadline:
+		case n > rule.MaxHeadline:
 			t.Errorf("headline of %d characters: %s", n, v.Headline)
 		case strings.TrimSpace(v.Sub) == "":
 			t.Errorf("no sub for the headline %q", v.Headline)

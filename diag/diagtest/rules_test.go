@@ -10,6 +10,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -29,14 +30,14 @@ func (r *recorder) Fatalf(f string, args ...any)    { r.Errorf(f, args...) }
 func (r *recorder) Fatal(args ...any)               { r.Error(args...) }
 func (r *recorder) Logf(format string, args ...any) {}
 
-var numbers = diag.Rules[int]{
+var numbers = rule.Rules[int]{
 	{Code: "test.even", Severity: diag.Error, Title: "The number is odd", Requirement: "The number is even",
-		Fails: func(n int) diag.Failures { return diag.FailIf(n%2 != 0, "it is %d", n) }},
+		Fails: func(n int) rule.Failures { return rule.FailIf(n%2 != 0, "it is %d", n) }},
 	{Code: "test.small", Severity: diag.Warning, Title: "The number is large", Requirement: "The number is small",
-		Fails: func(n int) diag.Failures { return diag.FailIf(n > 9, "it is %d", n) }},
+		Fails: func(n int) rule.Failures { return rule.FailIf(n > 9, "it is %d", n) }},
 }
 
-var texts = diag.Texts{
+var texts = rule.Texts{
 	"valid":   {Headline: "All is well", Sub: "Nothing to do."},
 	"warning": {Headline: "The number is large", Sub: "Take another."},
 	"invalid": {Headline: "The number is odd", Sub: "Take another."},
@@ -74,18 +75,18 @@ func TestCodes(t *testing.T) {
 }
 
 func TestCheckTexts(t *testing.T) {
-	long := diag.Texts{"valid": {Headline: strings.Repeat("x", 71), Sub: "Nothing to do."}}
+	long := rule.Texts{"valid": {Headline: strings.Repeat("x", 71), Sub: "Nothing to do."}}
 	tests := []struct {
 		name  string
-		texts diag.Texts
+		texts rule.Texts
 		n     int
 		want  []string // parts of the failures
 	}{
 		{"good", texts, 11, nil},
-		{"no text for the state", diag.Texts{}, 2,
+		{"no text for the state", rule.Texts{}, 2,
 			[]string{"the state valid has no text", "state valid with findings [] has no headline"}},
 		{"headline too long", long, 2, []string{"the headline has 71 characters", "headline of 71 characters"}},
-		{"no sub", diag.Texts{"valid": {Headline: "All is well"}}, 2, []string{"without a full stop", "no sub"}},
+		{"no sub", rule.Texts{"valid": {Headline: "All is well"}}, 2, []string{"without a full stop", "no sub"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
@@ -207,7 +207,7 @@ func (n *names) signedLike(z *zone) *zone {
 func (w *World) Anchors() []*dns.DS { return w.DS(".") }
 
 func (w *World) anchors() []dns.RR {
-	return diag.Map(w.Anchors(), func(ds *dns.DS) dns.RR { return ds })
+	return kit.Map(w.Anchors(), func(ds *dns.DS) dns.RR { return ds })
 }
 
 // DS returns the DS records that fit the keys of a signed zone, whether or not the parent zone has them.
@@ -216,7 +216,7 @@ func (w *World) DS(zone string) []*dns.DS {
 	if z == nil || z.signer == nil {
 		return []*dns.DS{}
 	}
-	return diag.Map(z.signer.anchors, func(k *signingKey) *dns.DS { return k.ds(z.signer.how.Digest) })
+	return kit.Map(z.signer.anchors, func(k *signingKey) *dns.DS { return k.ds(z.signer.how.Digest) })
 }
 
 // DNSKEY returns the keys of a signed zone.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
@@ -52,7 +52,7 @@ func newSigner(z *zone, how *Signing) *signer {
 
 // named makes keys by their names, see [Keys].
 func (s *signer) named(names []string) []*signingKey {
-	return diag.Map(names, func(name string) *signingKey {
+	return kit.Map(names, func(name string) *signingKey {
 		if strings.HasPrefix(name, "ksk") {
 			return newKey(s.zone.origin, name, flagKSK, s.how)
 		}
@@ -61,7 +61,7 @@ func (s *signer) named(names []string) []*signingKey {
 }
 
 // published returns the DS records that the parent zone has.
-func (s *signer) published() []*dns.DS { return diag.Map(s.anchors, s.publishedOf) }
+func (s *signer) published() []*dns.DS { return kit.Map(s.anchors, s.publishedOf) }
 
 func (s *signer) publishedOf(key *signingKey) *dns.DS {
 	ds := key.ds(s.how.Digest)
@@ -228,7 +228,7 @@ func corrupt(signature string) string {
 
 // types lists the types among records, in order of appearance.
 func types(rrs []dns.RR) []uint16 {
-	return view.Unique(diag.Map(rrs, func(rr dns.RR) uint16 { return rr.Header().Rrtype }))
+	return view.Unique(kit.Map(rrs, func(rr dns.RR) uint16 { return rr.Header().Rrtype }))
 }
 
 // prove adds to a message what validates the result (RFC 4035 section 3.1).

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
@@ -66,7 +67,7 @@ func (w *World) Site(s Site) {
 		cert := w.Certificate(CertSpec{Names: []string{s.Host}, Cert: s.Cert})
 		s.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, Time: w.Now}
 	}
-	at := diag.Map(s.Addrs, w.parseAddr)
+	at := kit.Map(s.Addrs, w.parseAddr)
 	if len(at) == 0 {
 		at = w.addresses(s.Host, s.IPv6)
 	}
@@ -137,7 +138,7 @@ func (w *World) Host(name string, addrs ...string) []netip.Addr {
 	if len(addrs) == 0 {
 		return w.addresses(name, false)
 	}
-	list := diag.Map(addrs, w.parseAddr)
+	list := kit.Map(addrs, w.parseAddr)
 	w.host(name, list...)
 	return list
 }
@@ -153,7 +154,7 @@ func (w *World) host(name string, ips ...netip.Addr) { w.dns.add(w.hosting(name,
 // hosting returns the records of the addresses of a host, which are not allocated to another.
 func (w *World) hosting(name string, ips ...netip.Addr) []dns.RR {
 	w.net.reserve(ips...)
-	return diag.Map(ips, func(ip netip.Addr) dns.RR { return diag.AddressRecord(name, ip, 300) })
+	return kit.Map(ips, func(ip netip.Addr) dns.RR { return diag.AddressRecord(name, ip, 300) })
 }
 
 // A webServer serves the sites of one address and port.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
@@ -187,7 +187,7 @@ func renamed(rrs []dns.RR, owner string) []dns.RR {
 	return list
 }
 
-func copied(rrs []dns.RR) []dns.RR { return diag.Map(rrs, dns.Copy) }
+func copied(rrs []dns.RR) []dns.RR { return kit.Map(rrs, dns.Copy) }
 
 func apexes(records []dns.RR) map[string]bool {
 	origins := map[string]bool{}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/miekg/dns"
 )
 
@@ -295,7 +297,7 @@ func (v *validation) owed(d node, n, signer name, msg *message) *ChainFault {
 	v.begin()
 	proofs := v.denials(asked, above.name, above.keys)
 	f := fault(above.name, codeDelegation, "%s does not prove that there is no DS record for %s: %s",
-		diag.Upper(v.served(above.name)), child, proofs.objection(child))
+		phrase.Capitalize(v.served(above.name)), child, proofs.objection(child))
 	f.advice = fmt.Sprintf("Ask the operator of %s to repair its proof: its name servers must return signed NSEC or "+
 		"NSEC3 records that show the delegation of %s and no DS record. Until then validating resolvers reject %s.",
 		parentName(above.name), child, child)
@@ -312,9 +314,9 @@ func (v *validation) served(z name) string {
 		return parentName(z)
 	}
 	records := recordsOf[*dns.NS](msg.answer[setKey{z, dns.TypeNS}])
-	hosts := diag.Map(records, func(r *dns.NS) string { return quoteName(r.Ns) })
+	hosts := kit.Map(records, func(r *dns.NS) string { return quoteName(r.Ns) })
 	slices.Sort(hosts)
-	return fmt.Sprintf("%s (name servers: %s)", parentName(z), diag.Series(hosts, 3))
+	return fmt.Sprintf("%s (name servers: %s)", parentName(z), phrase.Series(hosts, 3))
 }
 
 // apex returns the zone that a message is from which answers for a name, by its SOA record or NS records, or nothing.

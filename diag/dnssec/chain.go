@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/miekg/dns"
 )
@@ -270,7 +271,7 @@ const maxKeys = 1024
 // keysOf returns the keys of a zone.
 func keysOf(msg *message, n name) []*key {
 	records := recordsOf[*dns.DNSKEY](msg.answer[setKey{n, dns.TypeDNSKEY}])
-	return diag.Map(records[:min(len(records), maxKeys)], newKey)
+	return kit.Map(records[:min(len(records), maxKeys)], newKey)
 }
 
 // recordsOf returns the records of a set as what they are.

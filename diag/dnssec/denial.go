@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/miekg/dns"
 )
 
@@ -365,7 +366,7 @@ func (d *denials) delegationTypes(n name, t types) (delegationKind, *ChainFault)
 	switch {
 	case t.has(dns.TypeDS):
 		return notProven, fault(d.zone, codeDenialContradict,
-			"%s proves that there is a DS record for %s, contrary to its answer", diag.Upper(parentName(d.zone)), n)
+			"%s proves that there is a DS record for %s, contrary to its answer", phrase.Capitalize(parentName(d.zone)), n)
 	case t.has(dns.TypeSOA):
 		return notProven, fault(d.zone, codeDelegation,
 			"The proof that there is no DS record for %s is from below the delegation", n)

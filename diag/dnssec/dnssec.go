@@ -9,7 +9,10 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolve"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 )
 
@@ -40,7 +43,7 @@ type Report struct {
 }
 
 // Rules describes the rules behind the findings.
-func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*Report) Rules() []rule.Description { return rules.Describe() }
 
 // Judgement is the report as the verdict of a part of a larger check. There is no score: a zone is secure, or not
 // signed, or broken.
@@ -91,7 +94,7 @@ type Algorithm struct {
 // a *[diag.InputError], the context's, or wraps [diag.ErrUnavailable] if no question was answered.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
-		return nil, diag.Invalid("domain", "is required")
+		return nil, input.Invalid("domain", "is required")
 	}
 	qtype, err := resolve.ParseType(cmp.Or(req.Type, resolve.Type(dns.TypeSOA)).String())
 	if err != nil {
@@ -180,7 +183,7 @@ func report(result *Result) *Report {
 		r.TrustAnchor.KeyTags = append(r.TrustAnchor.KeyTags, k.KeyTag)
 	}
 	if result.Status == diag.Bogus || result.Status == diag.Indeterminate {
-		r.FirstFailure = diag.OrZero(result.Failure)
+		r.FirstFailure = kit.OrZero(result.Failure)
 	}
 	return r
 }
@@ -188,7 +191,7 @@ func report(result *Result) *Report {
 // recordTexts returns the records of the answer as in a zone file.
 func recordTexts(result *Result) []string {
 	records := resolve.NewDNSRecords(result.Records, maxRecords, result.Now)
-	return diag.Map(records, func(r resolve.DNSRecord) string {
+	return kit.Map(records, func(r resolve.DNSRecord) string {
 		return fmt.Sprintf("%s %d %s %s %s", dns.Fqdn(r.Name), r.TTL, r.Class, r.Type, r.Data)
 	})
 }
@@ -206,7 +209,7 @@ func algorithmsOf(chain []Zone) []Algorithm {
 			used[s.Algorithm] = true
 		}
 	}
-	return diag.Map(slices.Sorted(maps.Keys(used)), func(number uint8) Algorithm {
+	return kit.Map(slices.Sorted(maps.Keys(used)), func(number uint8) Algorithm {
 		return Algorithm{number, resolve.AlgorithmName(number), Recommend(number)}
 	})
 }

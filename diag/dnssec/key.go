@@ -17,7 +17,7 @@ import (
 	"strings"
 
 	"github.com/cloudflare/circl/sign/ed448"
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/miekg/dns"
 )
@@ -286,7 +286,7 @@ func (v *validation) selfSigned(z *zone, msg *message, keys []*key) {
 		}
 	}
 	record := func(k *key) *dns.DNSKEY { return k.rr }
-	z.info.publish = ProposeDS(diag.Map(keys, record), diag.Map(signers, record))
+	z.info.publish = ProposeDS(kit.Map(keys, record), kit.Map(signers, record))
 }
 
 // ProposeDS returns the DS records with which the parent zone would vouch for keys that sign the DNSKEY records of

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/miekg/dns"
 )
@@ -48,7 +49,7 @@ const (
 )
 
 // Values lists the roles.
-func (Role) Values() []string { return diag.Values(ksk, zsk, csk) }
+func (Role) Values() []string { return kit.Values(ksk, zsk, csk) }
 
 // A DNSKEY is a public key of a zone (RFC 4034 section 2).
 type DNSKEY struct {
@@ -92,7 +93,7 @@ const (
 )
 
 // Values lists the types.
-func (DenialType) Values() []string { return diag.Values(NSEC, NSEC3) }
+func (DenialType) Values() []string { return kit.Values(NSEC, NSEC3) }
 
 // A Denial is the proof that something is not there.
 type Denial struct {

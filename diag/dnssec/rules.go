@@ -8,6 +8,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // rules is the table of all that is examined: first what breaks the chain, of which at most one fails,
@@ -16,7 +17,7 @@ var rules = failing(slices.Concat(resolverRules, delegationRules, signatureRules
 	insecureRules, signingRules, timeRules, hygieneRules, anchorRules))
 
 // failing gives the rules without a test that of their code.
-func failing(rules diag.Rules[*Result]) diag.Rules[*Result] {
+func failing(rules rule.Rules[*Result]) rule.Rules[*Result] {
 	for i := range rules {
 		if rules[i].Fails == nil {
 			rules[i].Fails = failed(rules[i].Code)
@@ -26,16 +27,16 @@ func failing(rules diag.Rules[*Result]) diag.Rules[*Result] {
 }
 
 // failed makes the test of a rule that is not fulfilled if validation failed with its code.
-func failed(code diag.Code) func(*Result) diag.Failures {
-	return func(r *Result) diag.Failures {
+func failed(code diag.Code) func(*Result) rule.Failures {
+	return func(r *Result) rule.Failures {
 		if r.Failure == nil || r.Failure.Code != code {
 			return nil
 		}
-		f := diag.Failure{Detail: r.Failure.Message + ".", Target: r.Failure.Zone, Advice: r.Failure.advice}
+		f := rule.Failure{Detail: r.Failure.Message + ".", Target: r.Failure.Zone, Advice: r.Failure.advice}
 		if strings.HasPrefix(string(code), "dnssec.ds.") {
 			f.Suggested = r.publish(r.Failure.Zone)
 		}
-		return diag.Failures{f}
+		return rule.Failures{f}
 	}
 }
 
@@ -50,7 +51,7 @@ func (r *Result) publish(zone string) string {
 }
 
 // resolverRules are about the resolver and the trust anchors, which are not the business of the domain.
-var resolverRules = diag.Rules[*Result]{{
+var resolverRules = rule.Rules[*Result]{{
 	Code: codeAnchorNone, Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 4033 section 5",
 	Title: "No trust anchor covers the name", Requirement: "A trust anchor covers the name",
 	Advice: "Configure a trust anchor for the zone, or for one above it such as the root.",
@@ -70,11 +71,11 @@ var resolverRules = diag.Rules[*Result]{{
 	Requirement: "The resolver's answers validate as those of the name servers do",
 	Advice: "Check the resolver: it strips DNSSEC records, fails, or has stale records in its cache. The " +
 		"result is that of the authoritative name servers.",
-	Fails: func(r *Result) diag.Failures {
+	Fails: func(r *Result) rule.Failures {
 		if r.Resolver == nil {
 			return nil
 		}
-		return diag.Failures{{
+		return rule.Failures{{
 			Detail: "The name servers of the zone were asked instead of the resolver. Its answers: " +
 				r.Resolver.Message + ".",
 			Target: r.Resolver.Zone,
@@ -87,7 +88,7 @@ var resolverRules = diag.Rules[*Result]{{
 const SignKeys = "Sign the DNSKEY set with the key signing key that the DS record is for, and leave the DS record as it is."
 
 // delegationRules are about the parent zone's records for a zone, and about the keys of the zone.
-var delegationRules = diag.Rules[*Result]{{
+var delegationRules = rule.Rules[*Result]{{
 	Code: codeDSUnavailable, Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 4035 section 3.1.4.1",
 	Title: "The DS records could not be looked up", Requirement: "The DS records can be looked up",
 	Advice: "Check that the name servers of the parent zone answer queries for DS records.",
@@ -130,7 +131,7 @@ var delegationRules = diag.Rules[*Result]{{
 		"NSEC3 records that a name has no DS record.",
 }}
 
-var signatureRules = diag.Rules[*Result]{{
+var signatureRules = rule.Rules[*Result]{{
 	Code: codeSigMissing, Severity: diag.Critical, Ref: "RFC 4035 section 5.3",
 	Title: "Signature missing", Requirement: "The records are signed",
 	Advice: "Sign the zone again, and check that all of its name servers have the signed version.",
@@ -178,7 +179,7 @@ var signatureRules = diag.Rules[*Result]{{
 }}
 
 // denialRules are about proofs that something is not there.
-var denialRules = diag.Rules[*Result]{{
+var denialRules = rule.Rules[*Result]{{
 	Code: codeDenialMissing, Severity: diag.Critical, Ref: "RFC 4035 section 5.4",
 	Title: "Proof of nonexistence missing", Requirement: "Nonexistence is proven",
 	Advice: "Check that the zone has NSEC or NSEC3 records, and that all of its name servers return them signed.",
@@ -197,7 +198,7 @@ var denialRules = diag.Rules[*Result]{{
 	Advice: "Check that the name servers add the NSEC or NSEC3 record that denies the name itself.",
 }}
 
-var answerRules = diag.Rules[*Result]{{
+var answerRules = rule.Rules[*Result]{{
 	Code: codeAnswerUnavailable, Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 4035 section 4.3",
 	Title: "The name could not be looked up", Requirement: "The name can be looked up",
 	Advice: "Check that the name servers of the zone answer, and that the resolver can reach them.",
@@ -227,12 +228,12 @@ var answerRules = diag.Rules[*Result]{{
 	Requirement: "The addresses of the domain and of its www host validate",
 	Advice:      "Run dnssec/check on that name and type, and fix what it reports.",
 	When:        func(r *Result) bool { return r.extraResults != nil },
-	Fails: func(r *Result) diag.Failures {
-		var list diag.Failures
+	Fails: func(r *Result) rule.Failures {
+		var list rule.Failures
 		for _, other := range r.extraResults {
 			if other.Status == diag.Bogus && r.Status != diag.Bogus {
 				what := other.question()
-				list = append(list, diag.Failure{
+				list = append(list, rule.Failure{
 					Detail: fmt.Sprintf("%s is bogus. %s.", what, other.Failure.Message), Target: other.Failure.Zone,
 				})
 			}
@@ -244,12 +245,12 @@ var answerRules = diag.Rules[*Result]{{
 	Differs: "the proof is what is judged, and that of absence is as good as any", Ref: "RFC 8020 section 2",
 	Title: "The name does not exist", Requirement: "The name exists",
 	Advice: "Check the spelling of the name.", When: answered,
-	Fails: func(r *Result) diag.Failures {
+	Fails: func(r *Result) rule.Failures {
 		how := "which is proven"
 		if r.Status != diag.Secure {
 			how = "which is not proven, because " + r.unprovable()
 		}
-		return diag.FailIf(!r.exists(), "The answer for %s is NXDOMAIN, %s.", r.question(), how)
+		return rule.FailIf(!r.exists(), "The answer for %s is NXDOMAIN, %s.", r.question(), how)
 	},
 }}
 
@@ -268,7 +269,7 @@ func headline(r *Result, v diag.Verdict) diag.Text {
 	return diag.Text{Headline: v.Headline, Sub: v.Sub}
 }
 
-var texts = diag.Texts{
+var texts = rule.Texts{
 	"valid": {
 		Headline: "Secure: the answer validates up to the trust anchor",
 		Sub:      "Every signature in the chain is valid. Nothing needs to be done.",

@@ -6,10 +6,11 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-var timeRules = diag.Rules[*Result]{{
+var timeRules = rule.Rules[*Result]{{
 	Code: "dnssec.signature.urgent", Severity: diag.Error, Ref: "RFC 4035 section 5.3.1",
 	Title: "Signature expires within a day", Requirement: "No signature expires within a day",
 	Advice: "Sign the zone again now, and find out why its signer stopped. When the signatures expire, " +
@@ -47,8 +48,8 @@ var timeRules = diag.Rules[*Result]{{
 
 // expiring makes the test of a rule on signatures that are that near their end, one for each zone: the
 // soonest of those that a resolver may pick.
-func expiring(urgency Urgency) func(*Result) diag.Failures {
-	return func(r *Result) diag.Failures {
+func expiring(urgency Urgency) func(*Result) rule.Failures {
+	return func(r *Result) rule.Failures {
 		due := map[string]time.Time{}
 		list := perZone(r, false, func(z Zone) string {
 			first := soonest(z.Signatures, func(s Signature) bool { return s.Valid && s.Urgency() == urgency })
@@ -76,7 +77,7 @@ func soonest(list []Signature, is func(Signature) bool) (first *Signature) {
 	return first
 }
 
-var hygieneRules = diag.Rules[*Result]{{
+var hygieneRules = rule.Rules[*Result]{{
 	Code: "dnssec.key.collision", Severity: diag.Info, Ref: "RFC 4034 section 5.3, CVE-2023-50387",
 	Title: "Two keys share a key tag", Requirement: "Each key has a tag of its own",
 	Advice: "Replace one of the keys: some resolvers try only one or two keys with the same tag.", When: hasKeys,
@@ -96,15 +97,15 @@ func collision(z Zone) string {
 	return ""
 }
 
-var anchorRules = diag.Rules[*Result]{{
+var anchorRules = rule.Rules[*Result]{{
 	Code: "dnssec.anchor.revoked", Severity: diag.Warning, Ref: "RFC 5011 section 2.1",
 	Title: "A trust anchor is revoked", Requirement: "No trust anchor is revoked",
 	Advice: "Remove the key from the list of trust anchors, and add the one that replaces it.",
 	When:   func(r *Result) bool { return len(r.AnchorKeys) > 0 },
-	Fails: func(r *Result) diag.Failures {
+	Fails: func(r *Result) rule.Failures {
 		anchor, _ := parseName(r.Anchor)
-		return diag.FailEach(r.AnchorKeys, func(k AnchorKey) diag.Failures {
-			return diag.FailIf(k.Revoked, "The zone has revoked the trust anchor %d.", k.KeyTag).About(anchor.String())
+		return rule.FailEach(r.AnchorKeys, func(k AnchorKey) rule.Failures {
+			return rule.FailIf(k.Revoked, "The zone has revoked the trust anchor %d.", k.KeyTag).About(anchor.String())
 		})
 	},
 }}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
 )
@@ -19,12 +21,12 @@ const minModulus = 2048
 const codeIsland = "dnssec.ds.island"
 
 // insecureRules are about what ends the chain without being a fault of DNSSEC.
-var insecureRules = diag.Rules[*Result]{{
+var insecureRules = rule.Rules[*Result]{{
 	Code: codeDSMissing, Severity: diag.Info, Ref: "RFC 4035 section 2.4",
 	Title:       "Insecure: no DS record in the parent zone",
 	Requirement: "The zone is signed, and the parent zone has its DS record",
 	Advice:      "Sign the zone, then have the DS record of its key signing key published in the parent zone.",
-	Fails: func(r *Result) diag.Failures {
+	Fails: func(r *Result) rule.Failures {
 		if r.island() {
 			return nil
 		}
@@ -37,7 +39,7 @@ var insecureRules = diag.Rules[*Result]{{
 	Advice: "Publish the DS record at the registrar once the signatures of the zone are in order: without it, " +
 		"resolvers do not validate them.",
 	When: func(r *Result) bool { return r.Signed },
-	Fails: func(r *Result) diag.Failures {
+	Fails: func(r *Result) rule.Failures {
 		list := perZone(r, false, func(z Zone) string {
 			switch {
 			case !z.island():
@@ -106,13 +108,13 @@ func (r *Result) question() string {
 }
 
 // perZone collects the failures of all zones of a chain, or of only the last ones, whose owners are the users.
-func perZone(r *Result, all bool, say func(Zone) string) diag.Failures {
-	var list diag.Failures
+func perZone(r *Result, all bool, say func(Zone) string) rule.Failures {
+	var list rule.Failures
 	for _, z := range r.Chain {
 		below := slices.ContainsFunc(r.Chain, func(other Zone) bool { return other.Parent == z.Zone })
 		if detail := ""; all || !below {
 			if detail = say(z); detail != "" {
-				list = append(list, diag.Failure{Detail: detail, Target: z.Zone})
+				list = append(list, rule.Failure{Detail: detail, Target: z.Zone})
 			}
 		}
 	}
@@ -120,12 +122,12 @@ func perZone(r *Result, all bool, say func(Zone) string) diag.Failures {
 }
 
 // zones makes the test of a rule on all zones of the chain, or on the last ones.
-func zones(all bool, say func(Zone) string) func(*Result) diag.Failures {
-	return func(r *Result) diag.Failures { return perZone(r, all, say) }
+func zones(all bool, say func(Zone) string) func(*Result) rule.Failures {
+	return func(r *Result) rule.Failures { return perZone(r, all, say) }
 }
 
 // firstIn is the first text that a function has for an item of a list.
-func firstIn[T any](list []T, say func(T) string) string { return cmp.Or(diag.Map(list, say)...) }
+func firstIn[T any](list []T, say func(T) string) string { return cmp.Or(kit.Map(list, say)...) }
 
 // some is the condition that something holds for a zone of the chain.
 func some(is func(Zone) bool) func(*Result) bool {
@@ -139,7 +141,7 @@ var (
 	hasNSEC3      = some(func(z Zone) bool { return z.Denial.Type == NSEC3 })
 )
 
-var signingRules = diag.Rules[*Result]{{
+var signingRules = rule.Rules[*Result]{{
 	Code: "dnssec.algorithm.deprecated", Severity: diag.Warning, Ref: "RFC 9904 section 2, RFC 9905 section 2",
 	Title: "Signed with an algorithm that must not be used", Requirement: "No algorithm is used that must not be",
 	Advice: "Roll over to ECDSAP256SHA256 or ED25519: operators of resolvers are to treat zones signed " +

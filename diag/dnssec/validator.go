@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/miekg/dns"
 )
@@ -80,7 +81,7 @@ type Work struct {
 func (v *Validator) Validate(ctx context.Context, fqdn string, rrtype uint16) (*Result, error) {
 	n, ok := parseName(fqdn)
 	if !ok {
-		return nil, diag.Invalid("name", "%.300q is not a name in the DNS", fqdn)
+		return nil, input.Invalid("name", "%.300q is not a name in the DNS", fqdn)
 	}
 	return v.validate(ctx, v.Env.DNS(), timeout, n, rrtype)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -20,23 +22,23 @@ func (r *Report) View() *view.View {
 	}
 	a := r.Answer
 	v.Fact("answer", cmp.Or(view.If(a.Rcode == "", "not known"), fmt.Sprintf("%s %s, %s", r.Type, a.Rcode,
-		diag.Count(len(a.Records), "record"))+view.If(a.RRSIGValid, ", validly signed")), "dnssec.answer")
+		phrase.Count(len(a.Records), "record"))+view.If(a.RRSIGValid, ", validly signed")), "dnssec.answer")
 	if n := len(r.Chain); n > 0 {
-		algorithms := diag.Map(r.Chain[n-1].Keys, func(k DNSKEY) string {
+		algorithms := kit.Map(r.Chain[n-1].Keys, func(k DNSKEY) string {
 			return fmt.Sprintf("%s, %d bits", k.AlgorithmName, k.KeySizeBits)
 		})
-		v.Fact("algorithm", diag.Series(view.Unique(algorithms), 3), "dnssec.algorithm", "dnssec.key", "dnssec.dnskey")
+		v.Fact("algorithm", phrase.Series(view.Unique(algorithms), 3), "dnssec.algorithm", "dnssec.key", "dnssec.dnskey")
 		v.Fact("expires", r.Chain[n-1].due(), codeSigExpired, "dnssec.signature.urgent", "dnssec.signature.expiring")
 		v.Fact("denial", r.Chain[n-1].Denial.text(), "dnssec.nsec3", "dnssec.denial")
 	}
-	v.BriefIf(r.Status == diag.Secure, "secure", diag.Count(len(r.Chain), "zone")+" in the chain")
+	v.BriefIf(r.Status == diag.Secure, "secure", phrase.Count(len(r.Chain), "zone")+" in the chain")
 	d := v.Rows(view.Chain, "Chain of trust", "zone", "ds", "keys", "valid")
 	for _, z := range r.Chain {
 		ds := z.vouchers()
 		if z.Parent == "" && z.Zone == r.TrustAnchor.Zone {
 			ds = "anchor " + strings.Trim(fmt.Sprint(r.TrustAnchor.KeyTags), "[]")
 		}
-		tags := diag.Map(z.Keys[:min(len(z.Keys), maxTags)], func(k DNSKEY) string {
+		tags := kit.Map(z.Keys[:min(len(z.Keys), maxTags)], func(k DNSKEY) string {
 			return fmt.Sprintf("%s %d", k.Role, k.KeyTag) + view.If(k.Revoked, " revoked")
 		})
 		valid, n := view.Many(z.Signatures, func(s Signature) bool { return s.Valid }), len(z.Signatures)
@@ -79,6 +81,6 @@ func (z *Zone) due() string {
 
 func (d Denial) text() string {
 	return view.If(d.Type != "", strings.ToUpper(string(d.Type))+
-		view.If(d.Type == NSEC3, ", "+diag.Count(d.Iterations, "iteration"))+
+		view.If(d.Type == NSEC3, ", "+phrase.Count(d.Iterations, "iteration"))+
 		view.If(d.OptOut, ", opt-out")+view.If(!d.Proven, ", proves nothing"))
 }

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 // A Coding is a declared Content-Encoding and the actual coding of the body (RFC 9110 section 8.4).
@@ -105,7 +105,7 @@ func codingError(err error, codings []string) error {
 func (c *Coding) decode(wire *counter, codings []string) (io.Reader, error) {
 	for _, token := range codings {
 		if !slices.Contains(registered, token) {
-			c.Unknown = append(c.Unknown, diag.Clip(strings.ToValidUTF8(token, "\uFFFD"), maxHeadLine))
+			c.Unknown = append(c.Unknown, phrase.Clip(strings.ToValidUTF8(token, "\uFFFD"), maxHeadLine))
 		}
 	}
 	if len(c.Unknown) > 0 {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 // maxInterim bounds the interim answers before the real one (RFC 9110 section 15.2).
@@ -118,7 +119,7 @@ func headError(ctx context.Context, host string, err error) *Error {
 	case errors.Is(err, errHeadTooLong):
 		message = errHeadTooLong.Error()
 	case strings.Contains(err.Error(), "malformed HTTP"):
-		message = "the answer does not begin with a valid status line: " + diag.Clip(diag.Reason(err), maxHeadLine)
+		message = "the answer does not begin with a valid status line: " + phrase.Clip(diag.Reason(err), maxHeadLine)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.EPIPE),
 		errors.Is(err, syscall.ECONNRESET):
 		message = "the server closed the connection without a complete answer"

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/pki"
 	"golang.org/x/net/http/httpguts"
 )
@@ -213,34 +214,34 @@ var credentials = []string{"Authorization", "Cookie", "Proxy-Authorization"}
 // normalised returns the request with all defaults filled in, or the caller's fault.
 func (r Request) normalised() (Request, error) {
 	if r.URL.IsZero() {
-		return r, diag.Invalid("url", "is missing")
+		return r, input.Invalid("url", "is missing")
 	}
 	switch r.Method {
 	case "":
 		r.Method = http.MethodGet
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPost:
 	default:
-		return r, diag.Invalid("method", "%.20q is not GET, HEAD, OPTIONS or POST", r.Method)
+		return r, input.Invalid("method", "%.20q is not GET, HEAD, OPTIONS or POST", r.Method)
 	}
 	if r.Method != http.MethodPost && r.Body != nil {
-		return r, diag.Invalid("body", "is for POST only")
+		return r, input.Invalid("body", "is for POST only")
 	}
 	if r.Method == http.MethodPost && (r.MaxRedirects != 0 || r.Next != nil) {
-		return r, diag.Invalid("max_redirects", "must be 0 for POST")
+		return r, input.Invalid("max_redirects", "must be 0 for POST")
 	}
 	if r.MaxRedirects < 0 || r.MaxRedirects > MaxRedirects {
-		return r, diag.Invalid("max_redirects", "must be from 0 to %d", MaxRedirects)
+		return r, input.Invalid("max_redirects", "must be from 0 to %d", MaxRedirects)
 	}
 	if r.MaxBytes < 0 || r.MaxBytes > MaxBytes {
-		return r, diag.Invalid("max_bytes", "must be from 0 to %d", MaxBytes)
+		return r, input.Invalid("max_bytes", "must be from 0 to %d", MaxBytes)
 	}
 	if !httpguts.ValidHeaderFieldValue(r.UserAgent) || len(r.UserAgent) > 256 {
-		return r, diag.Invalid("user_agent", "has a control character, or more than 256 bytes")
+		return r, input.Invalid("user_agent", "has a control character, or more than 256 bytes")
 	}
 	for name, values := range r.Header {
 		if !httpguts.ValidHeaderFieldName(name) || strings.EqualFold(name, "Host") ||
 			slices.ContainsFunc(values, func(v string) bool { return !httpguts.ValidHeaderFieldValue(v) }) {
-			return r, diag.Invalid("header", "%.100q cannot be sent", name)
+			return r, input.Invalid("header", "%.100q cannot be sent", name)
 		}
 	}
 	if r.MaxBytes == 0 {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 // A foreignError is an answer that is not HTTP.
@@ -23,7 +23,7 @@ func (e *foreignError) Error() string {
 }
 
 // quoted shows untrusted bytes.
-func quoted(s string) string { return `"` + diag.Quote(strings.ToValidUTF8(s, "\uFFFD")) + `"` }
+func quoted(s string) string { return `"` + phrase.Quote(strings.ToValidUTF8(s, "\uFFFD")) + `"` }
 
 // greetings are how servers of other protocols begin to speak, by themselves or when they meet what they do not
 // understand.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"golang.org/x/net/http/httpguts"
 )
 
@@ -56,7 +56,7 @@ var headFaults = map[HeadFaultKind]string{
 }
 
 // Sentence says what is wrong with the line, and what clients do.
-func (f HeadFault) Sentence() string { return fmt.Sprintf(headFaults[f.Kind], diag.Quote(f.Line)) }
+func (f HeadFault) Sentence() string { return fmt.Sprintf(headFaults[f.Kind], phrase.Quote(f.Line)) }
 
 // Obsolete reports whether all clients in use read the line, so that it does little harm.
 func (f HeadFault) Obsolete() bool { return f.Kind == Folded || f.Kind == BareLF }
@@ -66,7 +66,7 @@ type HeadError struct{ Lines []string }
 
 // Error implements error.
 func (e *HeadError) Error() string {
-	return "the answer does not say where its body ends: " + diag.Series(e.Lines, 3)
+	return "the answer does not say where its body ends: " + phrase.Series(e.Lines, 3)
 }
 
 // The bounds of the reported part of a head.
@@ -142,7 +142,7 @@ func parseHead(raw []byte) (*head, error) {
 func (h *head) fault(kind HeadFaultKind, line string, read bool) {
 	once := kind == BareLF && slices.ContainsFunc(h.faults, func(f HeadFault) bool { return f.Kind == kind })
 	if len(h.faults) < maxHeadFaults && !once {
-		h.faults = append(h.faults, HeadFault{kind, diag.Clip(strings.ToValidUTF8(line, "\uFFFD"), maxHeadLine), read})
+		h.faults = append(h.faults, HeadFault{kind, phrase.Clip(strings.ToValidUTF8(line, "\uFFFD"), maxHeadLine), read})
 	}
 }
 
@@ -236,7 +236,7 @@ func (h *head) framing() ([]Field, error) {
 		rest = append(rest, Field{"Transfer-Encoding", "chunked"})
 	case len(lengths) > 1, len(lengths) == 1 && strings.Trim(lengths[0], "0123456789") != "":
 		for i, line := range lines {
-			lines[i] = diag.Quote(line)
+			lines[i] = phrase.Quote(line)
 		}
 		return nil, &HeadError{lines}
 	case len(lengths) == 1 && lengths[0] != "":

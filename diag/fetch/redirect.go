@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
 )
 
 // redirects reports whether an answer leads elsewhere (RFC 9110 section 15.4). 300 lets the user
@@ -24,10 +25,10 @@ func redirects(status int) bool {
 
 // resolve returns the URL to which a reference in an answer leads, such as a Location (RFC 9110 section 10.2.2). It is
 // read as browsers do, see [diag.URL.Read].
-func resolve(base diag.URL, ref string) (diag.URL, diag.Oddities, *Error) {
+func resolve(base diag.URL, ref string) (diag.URL, input.Oddities, *Error) {
 	next, odd, err := base.Read(ref)
 	if err != nil {
-		return diag.URL{}, odd, &Error{Code: Blocked, Step: Answering, Cause: err, Limit: errors.Is(err, diag.ErrURLLong),
+		return diag.URL{}, odd, &Error{Code: Blocked, Step: Answering, Cause: err, Limit: errors.Is(err, input.ErrURLLong),
 			Message: "the target of the redirect is not fetched: " + err.Error()}
 	}
 	// RFC 9110 section 10.2.2: a redirect without a fragment inherits that of the URL.

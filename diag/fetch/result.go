@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -29,7 +31,7 @@ const (
 )
 
 // Values lists the types.
-func (RedirectType) Values() []string { return diag.Values(HTTPRedirect, MetaRefresh, HeaderRefresh) }
+func (RedirectType) Values() []string { return kit.Values(HTTPRedirect, MetaRefresh, HeaderRefresh) }
 
 // A Hop is one request and the head of its answer.
 type Hop struct {
@@ -52,9 +54,9 @@ type Hop struct {
 	Timing Timing      `json:"-"`
 	// Target is the URL of Location if it redirects; zero if it does not, or to nothing that may be fetched: then Refused
 	// says why.
-	Target   diag.URL      `json:"-"`
-	Refused  *Error        `json:"-"`
-	Oddities diag.Oddities `json:"-"` // of the Location
+	Target   diag.URL       `json:"-"`
+	Refused  *Error         `json:"-"`
+	Oddities input.Oddities `json:"-"` // of the Location
 	// After is the delay before a document redirects; 0 for HTTP redirects.
 	After time.Duration `json:"-"`
 }
@@ -99,7 +101,7 @@ const (
 
 // Values lists the reasons.
 func (Reason) Values() []string {
-	return diag.Values(DNS, Connect, TLS, Timeout, Blocked, Loop, TooManyRedirects, Protocol)
+	return kit.Values(DNS, Connect, TLS, Timeout, Blocked, Loop, TooManyRedirects, Protocol)
 }
 
 // An Error is the reason why a chain of hops ended early.

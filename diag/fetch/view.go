@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -21,7 +21,7 @@ func Draw(v *view.View, hops []Hop, last string, failed Error) *view.Drawing {
 			view.If(h.RedirectType == HeaderRefresh, " Refresh field")
 		d.Stands(cmp.Or(view.When(h.StatusCode >= http.StatusBadRequest, view.Error, ""),
 			view.When(h.RedirectType == "" && h.StatusCode < http.StatusMultipleChoices, view.Good, "")),
-			diag.Clip(h.URL, maxShown), answer, fmt.Sprintf("%d ms", h.LatencyMS))
+			phrase.Clip(h.URL, maxShown), answer, fmt.Sprintf("%d ms", h.LatencyMS))
 	}
 	n := len(d.Rows)
 	switch {
@@ -29,13 +29,13 @@ func Draw(v *view.View, hops []Hop, last string, failed Error) *view.Drawing {
 	case n > 0 && (hops[n-1].URL == last || failed.Code == Loop || failed.Code == TooManyRedirects):
 		d.Rows[n-1].Mark, d.Rows[n-1].Note = view.Error, failed.Message
 	default:
-		d.Marked(view.Error, failed.Message, diag.Clip(last, maxShown), "none", "")
+		d.Marked(view.Error, failed.Message, phrase.Clip(last, maxShown), "none", "")
 	}
 	return d
 }
 
 // Answer is the status in words and the protocol.
 func (h *Hop) Answer() string {
-	status := fmt.Sprint(h.StatusCode, " ", diag.Clip(h.StatusText, maxShown))
+	status := fmt.Sprint(h.StatusCode, " ", phrase.Clip(h.StatusText, maxShown))
 	return view.Join(strings.TrimSpace(status), h.HTTPVersion, h.TLSVersion)
 }

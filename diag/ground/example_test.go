@@ -9,6 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // evidence is the evidence of a check of a web site.
@@ -20,35 +21,35 @@ type evidence struct {
 func (e *evidence) seen() *ground.Seen { return ground.See(e.page, e.now) }
 
 // Unanswered lists the sources without an answer, which leave open the rules that read them, shared and own.
-func (e *evidence) Unanswered() []diag.Source { return e.seen().Unanswered() }
+func (e *evidence) Unanswered() []rule.Source { return e.seen().Unanswered() }
 
 // site makes the rules about reaching the site; codes are those of the package.
 var site = ground.Server[*evidence]{Name: "site", Seen: (*evidence).seen}
 
 var (
-	factorReach = diag.Category{Code: "reach", Label: "Reachability"}
-	factorTrust = diag.Category{Code: "trust", Label: "Certificate"}
-	factorTLS   = diag.Category{Code: "tls", Label: "TLS"}
+	factorReach = rule.Category{Code: "reach", Label: "Reachability"}
+	factorTrust = rule.Category{Code: "trust", Label: "Certificate"}
+	factorTLS   = rule.Category{Code: "tls", Label: "TLS"}
 )
 
 var rules = site.Rules(
-	diag.Rule[*evidence]{Fact: ground.NotLookedUp, Code: "site.lookup.unknown"},
-	diag.Rule[*evidence]{Fact: ground.Silent, Code: "site.unknown"},
-	diag.Rule[*evidence]{Fact: ground.NoName, Code: "site.nxdomain"},
-	diag.Rule[*evidence]{Fact: ground.NoAddress, Code: "site.address", NoScore: true},
-	diag.Rule[*evidence]{Fact: ground.NotPublic, Code: "site.blocked", NoScore: true},
-	diag.Rule[*evidence]{Fact: ground.Refused, Code: "site.connection", Weight: 3, Category: factorReach},
-	diag.Rule[*evidence]{Fact: ground.Handshake, Code: "site.handshake", Weight: 2, Category: factorReach},
-	diag.Rule[*evidence]{Fact: ground.Expired, Code: "site.certificate.expired", Weight: 2, Category: factorTrust},
-	diag.Rule[*evidence]{Fact: ground.NotYetValid, Code: "site.certificate.early", Weight: 2, Category: factorTrust},
-	diag.Rule[*evidence]{Fact: ground.Untrusted, Code: "site.certificate.untrusted", Weight: 2, Category: factorTrust},
-	diag.Rule[*evidence]{Fact: ground.OtherName, Code: "site.certificate.name", Weight: 2, Category: factorTrust},
-	diag.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "site.certificate.expires_now", Weight: 1, Category: factorTrust},
-	diag.Rule[*evidence]{Fact: ground.Expiring, Code: "site.certificate.expiring", Weight: 1, Category: factorTrust},
-	diag.Rule[*evidence]{Fact: ground.NotHTTP, Code: "site.protocol", Weight: 2, Category: factorReach},
-	diag.Rule[*evidence]{Fact: ground.OldTLS, Code: "site.tls.version", Weight: 1, Category: factorTLS},
-	diag.Rule[*evidence]{Fact: ground.BadLine, Code: "site.header.line"},
-	diag.Rule[*evidence]{Fact: ground.LongRedirect, Code: "site.redirect.long"},
+	rule.Rule[*evidence]{Fact: ground.NotLookedUp, Code: "site.lookup.unknown"},
+	rule.Rule[*evidence]{Fact: ground.Silent, Code: "site.unknown"},
+	rule.Rule[*evidence]{Fact: ground.NoName, Code: "site.nxdomain"},
+	rule.Rule[*evidence]{Fact: ground.NoAddress, Code: "site.address", NoScore: true},
+	rule.Rule[*evidence]{Fact: ground.NotPublic, Code: "site.blocked", NoScore: true},
+	rule.Rule[*evidence]{Fact: ground.Refused, Code: "site.connection", Weight: 3, Category: factorReach},
+	rule.Rule[*evidence]{Fact: ground.Handshake, Code: "site.handshake", Weight: 2, Category: factorReach},
+	rule.Rule[*evidence]{Fact: ground.Expired, Code: "site.certificate.expired", Weight: 2, Category: factorTrust},
+	rule.Rule[*evidence]{Fact: ground.NotYetValid, Code: "site.certificate.early", Weight: 2, Category: factorTrust},
+	rule.Rule[*evidence]{Fact: ground.Untrusted, Code: "site.certificate.untrusted", Weight: 2, Category: factorTrust},
+	rule.Rule[*evidence]{Fact: ground.OtherName, Code: "site.certificate.name", Weight: 2, Category: factorTrust},
+	rule.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "site.certificate.expires_now", Weight: 1, Category: factorTrust},
+	rule.Rule[*evidence]{Fact: ground.Expiring, Code: "site.certificate.expiring", Weight: 1, Category: factorTrust},
+	rule.Rule[*evidence]{Fact: ground.NotHTTP, Code: "site.protocol", Weight: 2, Category: factorReach},
+	rule.Rule[*evidence]{Fact: ground.OldTLS, Code: "site.tls.version", Weight: 1, Category: factorTLS},
+	rule.Rule[*evidence]{Fact: ground.BadLine, Code: "site.header.line"},
+	rule.Rule[*evidence]{Fact: ground.LongRedirect, Code: "site.redirect.long"},
 )
 
 func ExampleServer() {
@@ -71,7 +72,7 @@ func ExampleServer() {
 		fmt.Println(err)
 		return
 	}
-	v := rules.Judge(&evidence{page, world.Now()}, diag.Texts{})
+	v := rules.Judge(&evidence{page, world.Now()}, rule.Texts{})
 	for _, f := range v.Findings {
 		fmt.Println(f.Severity, f.Code+":", f.Title)
 		fmt.Println(f.Detail)

@@ -4,7 +4,7 @@
 // One fact, one severity).
 //
 // Call [Server.Rules] for the rules about reaching a server. Any other rule that states such a fact names it in
-// [diag.Rule.Fact] and, where severity or suffix differ, says why in [diag.Rule.Differs]; a test over all operations
+// [rule.Rule.Fact] and, where severity or suffix differ, says why in [rule.Rule.Differs]; a test over all operations
 // enforces it.
 package ground
 
@@ -17,35 +17,38 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // The facts. "The host" is the subject of the operation.
 const (
-	NotLookedUp      diag.Fact = "address could not be looked up"  // the name servers did not say
-	Silent           diag.Fact = "server does not answer"          // at whatever step
-	NoName           diag.Fact = "name does not exist"             // NXDOMAIN (RFC 8020 section 2)
-	NoAddress        diag.Fact = "host has no address"             // the name exists without A and AAAA
-	NotPublic        diag.Fact = "address is not public"           // an address of a special-purpose registry
-	Refused          diag.Fact = "connection refused"              // the host says no to a connection, or the network does
-	HTTPClosed       diag.Fact = "port 80 is closed beside HTTPS"  // see [Seen].Closed
-	HTTPSilent       diag.Fact = "port 80 is silent beside HTTPS"  // see [Seen].Mute
-	NoRedirect       diag.Fact = "plain HTTP does not redirect"    // to HTTPS, which the site has
-	Handshake        diag.Fact = "TLS handshake failed"            // no TLS connection, for another reason than trust
-	Expired          diag.Fact = "certificate expired"             // the leaf; of another certificate: Untrusted
-	NotYetValid      diag.Fact = "certificate not yet valid"       // the leaf
-	Untrusted        diag.Fact = "certificate not trusted"         // for another reason than time and name
-	OtherName        diag.Fact = "certificate of another name"     // it does not cover the host
-	Expiring         diag.Fact = "certificate expires soon"        // see [Ends]
-	ExpiresNow       diag.Fact = "certificate is about to expire"  // see [Ends]
-	NotHTTP          diag.Fact = "answer is not HTTP"              // RFC 9112 section 2.1
-	BadLine          diag.Fact = "malformed header line"           // one that clients skip or refuse, see [fetch.HeadFault]
-	LongRedirect     diag.Fact = "redirect beyond our limit"       // to a URL of more than [diag.MaxURL] octets
-	OldTLS           diag.Fact = "obsolete TLS version"            // RFC 8996 section 1
-	MXLiteral        diag.Fact = "MX record names an IP address"   // RFC 5321 section 5.1
-	NullMXBeside     diag.Fact = "null MX beside other MX records" // RFC 7505 section 3
-	SignatureEnds    diag.Fact = "DNSSEC signature ends soon"      // less than an eighth of its validity is left
-	RegistrationEnds diag.Fact = "registration ends soon"          // within 30 days
+	NotLookedUp      rule.Fact = "address could not be looked up"  // the name servers did not say
+	Silent           rule.Fact = "server does not answer"          // at whatever step
+	NoName           rule.Fact = "name does not exist"             // NXDOMAIN (RFC 8020 section 2)
+	NoAddress        rule.Fact = "host has no address"             // the name exists without A and AAAA
+	NotPublic        rule.Fact = "address is not public"           // an address of a special-purpose registry
+	Refused          rule.Fact = "connection refused"              // the host says no to a connection, or the network does
+	HTTPClosed       rule.Fact = "port 80 is closed beside HTTPS"  // see [Seen].Closed
+	HTTPSilent       rule.Fact = "port 80 is silent beside HTTPS"  // see [Seen].Mute
+	NoRedirect       rule.Fact = "plain HTTP does not redirect"    // to HTTPS, which the site has
+	Handshake        rule.Fact = "TLS handshake failed"            // no TLS connection, for another reason than trust
+	Expired          rule.Fact = "certificate expired"             // the leaf; of another certificate: Untrusted
+	NotYetValid      rule.Fact = "certificate not yet valid"       // the leaf
+	Untrusted        rule.Fact = "certificate not trusted"         // for another reason than time and name
+	OtherName        rule.Fact = "certificate of another name"     // it does not cover the host
+	Expiring         rule.Fact = "certificate expires soon"        // see [Ends]
+	ExpiresNow       rule.Fact = "certificate is about to expire"  // see [Ends]
+	NotHTTP          rule.Fact = "answer is not HTTP"              // RFC 9112 section 2.1
+	BadLine          rule.Fact = "malformed header line"           // one that clients skip or refuse, see [fetch.HeadFault]
+	LongRedirect     rule.Fact = "redirect beyond our limit"       // to a URL of more than [input.MaxURL] octets
+	OldTLS           rule.Fact = "obsolete TLS version"            // RFC 8996 section 1
+	MXLiteral        rule.Fact = "MX record names an IP address"   // RFC 5321 section 5.1
+	NullMXBeside     rule.Fact = "null MX beside other MX records" // RFC 7505 section 3
+	SignatureEnds    rule.Fact = "DNSSEC signature ends soon"      // less than an eighth of its validity is left
+	RegistrationEnds rule.Fact = "registration ends soon"          // within 30 days
 )
 
 // A Spec is the part of a fact that is the same in all packages.
@@ -55,7 +58,7 @@ type Spec struct {
 }
 
 // Specs is the table of facts.
-var Specs = map[diag.Fact]Spec{
+var Specs = map[rule.Fact]Spec{
 	NotLookedUp:      {diag.Error, "unknown"},
 	Silent:           {diag.Error, "unknown"},
 	NoName:           {diag.Error, "nxdomain"},
@@ -118,10 +121,10 @@ type serverFact struct {
 	// www.example.com".
 	title, requirement, ref, advice string
 
-	reads   diag.Source
-	after   []diag.Fact // facts that make this one moot
+	reads   rule.Source
+	after   []rule.Fact // facts that make this one moot
 	applies func(*Seen) bool
-	fails   func(*Seen) diag.Failures
+	fails   func(*Seen) rule.Failures
 }
 
 // secured reports whether there was a connection over TLS, vouched whether there was one to be relied on.
@@ -130,43 +133,43 @@ func vouched(s *Seen) bool {
 	return slices.ContainsFunc(s.TLS, func(t *pki.TLS) bool { return t.Err() == nil })
 }
 
-var served = map[diag.Fact]serverFact{
+var served = map[rule.Fact]serverFact{
 	NotLookedUp: {
 		title: "Address of the {host} could not be looked up", requirement: "The name servers answer for the {host}",
 		ref: "RFC 1034 section 4.3.1", advice: "Check that every name server of the domain answers, and try again.",
-		fails: func(s *Seen) diag.Failures {
+		fails: func(s *Seen) rule.Failures {
 			return s.said(s.Err != nil && s.Err.Unanswered && s.Err.Step == fetch.LookingUp)
 		},
 	},
 	Silent: {
 		title: "{Host} does not answer", requirement: "The {host} answers", ref: "RFC 9293 section 3.10.1",
 		advice: "Check the name servers, the server and the firewall in front of it, and try again.",
-		after:  []diag.Fact{NotLookedUp},
-		fails:  func(s *Seen) diag.Failures { return s.said(s.Err != nil && s.Err.Unanswered) },
+		after:  []rule.Fact{NotLookedUp},
+		fails:  func(s *Seen) rule.Failures { return s.said(s.Err != nil && s.Err.Unanswered) },
 	},
 	NoName: {
 		title: "{Host} does not exist", requirement: "The {host} exists", ref: "RFC 8020 section 2",
 		advice: "Check the spelling of the name, its DNS records and the registration of the domain.",
 		reads:  SourceServer,
-		fails: func(s *Seen) diag.Failures {
-			return diag.FailIf(s.is(fetch.DNS) && s.Err.Missing, "%sThe DNS answers NXDOMAIN: %s does not exist.", s.Way,
+		fails: func(s *Seen) rule.Failures {
+			return rule.FailIf(s.is(fetch.DNS) && s.Err.Missing, "%sThe DNS answers NXDOMAIN: %s does not exist.", s.Way,
 				s.Host).About(s.Host)
 		},
 	},
 	NoAddress: {
 		title: "{Host} has no address", requirement: "The {host} has an address", ref: "RFC 1035 section 3.4.1",
-		advice: "Publish an A or AAAA record for the {host}.", reads: SourceServer, after: []diag.Fact{NoName},
-		fails: func(s *Seen) diag.Failures {
-			return diag.FailIf(s.is(fetch.DNS), "%s%s has neither an A nor an AAAA record.", s.Way, s.Host).
+		advice: "Publish an A or AAAA record for the {host}.", reads: SourceServer, after: []rule.Fact{NoName},
+		fails: func(s *Seen) rule.Failures {
+			return rule.FailIf(s.is(fetch.DNS), "%s%s has neither an A nor an AAAA record.", s.Way, s.Host).
 				About(s.Host)
 		},
 	},
 	NotPublic: {
 		title: "Address of the {host} is not public", requirement: "The {host} has a public address",
 		ref: "RFC 6890 section 2.2", advice: "Give the {host} a public address.", reads: SourceServer,
-		after: []diag.Fact{NoName, NoAddress},
-		fails: func(s *Seen) diag.Failures {
-			f := diag.FailIf(s.is(fetch.Blocked, fetch.Connecting),
+		after: []rule.Fact{NoName, NoAddress},
+		fails: func(s *Seen) rule.Failures {
+			f := rule.FailIf(s.is(fetch.Blocked, fetch.Connecting),
 				"%s%s was not contacted: its address is not public, or the port is not allowed.", s.Way, s.Host).
 				About(s.Host)
 			if len(f) > 0 && s.moved {
@@ -179,8 +182,8 @@ var served = map[diag.Fact]serverFact{
 		title: "{Host} refuses connections", requirement: "The {host} accepts connections",
 		ref:    "RFC 9293 section 3.5.2",
 		advice: "Start the server, have it listen on {port}, and open the port in the firewall.",
-		reads:  SourceServer, after: []diag.Fact{NoName, NoAddress, NotPublic},
-		fails: func(s *Seen) diag.Failures {
+		reads:  SourceServer, after: []rule.Fact{NoName, NoAddress, NotPublic},
+		fails: func(s *Seen) rule.Failures {
 			f := s.said(s.is(fetch.Connect))
 			if len(f) > 0 && s.moved && s.Port == httpPort {
 				f[0].Advice = fmt.Sprintf("Redirect to https:// URLs, or have the server listen on port %d of %s.", s.Port, s.Host)
@@ -192,19 +195,19 @@ var served = map[diag.Fact]serverFact{
 		title: "Port 80 refuses connections", requirement: "Port 80 accepts connections",
 		ref:    "RFC 9110 section 4.2.1",
 		advice: ClosedAdvice,
-		reads:  SourceServer, after: []diag.Fact{NoName, NoAddress, NotPublic, Refused},
+		reads:  SourceServer, after: []rule.Fact{NoName, NoAddress, NotPublic, Refused},
 		applies: func(s *Seen) bool { return s.Plain && !s.Mute },
-		fails: func(s *Seen) diag.Failures {
-			return diag.FailIf(s.Closed, "Port 80 of %[1]s refuses connections, while https://%[1]s/ answers: an http:// link "+
+		fails: func(s *Seen) rule.Failures {
+			return rule.FailIf(s.Closed, "Port 80 of %[1]s refuses connections, while https://%[1]s/ answers: an http:// link "+
 				"works only in clients that try HTTPS by themselves.", s.Host).About(s.Host)
 		},
 	},
 	HTTPSilent: {
 		title: "Port 80 does not answer", requirement: "Port 80 answers in time", ref: "RFC 9110 section 4.2.1",
-		advice: SilentAdvice, reads: SourceServer, after: []diag.Fact{NoName, NoAddress, NotPublic, Refused},
+		advice: SilentAdvice, reads: SourceServer, after: []rule.Fact{NoName, NoAddress, NotPublic, Refused},
 		applies: func(s *Seen) bool { return s.Plain },
-		fails: func(s *Seen) diag.Failures {
-			return diag.FailIf(s.Mute, "Port 80 of %[1]s did not answer in time, while https://%[1]s/ answers: where http:// "+
+		fails: func(s *Seen) rule.Failures {
+			return rule.FailIf(s.Mute, "Port 80 of %[1]s did not answer in time, while https://%[1]s/ answers: where http:// "+
 				"leads is not known.", s.Host).About(s.Host)
 		},
 	},
@@ -213,21 +216,21 @@ var served = map[diag.Fact]serverFact{
 		ref: "RFC 8446 section 4.1.1",
 		advice: "Configure TLS 1.2 or 1.3 and a certificate for the {host}. The server's log and certificates/ssl/check say " +
 			"what clients fail on.",
-		reads: SourceServer, after: []diag.Fact{NoName, NoAddress, NotPublic, Refused},
-		fails: func(s *Seen) diag.Failures { return s.said(s.is(fetch.TLS, fetch.Handshaking)) },
+		reads: SourceServer, after: []rule.Fact{NoName, NoAddress, NotPublic, Refused},
+		fails: func(s *Seen) rule.Failures { return s.said(s.is(fetch.TLS, fetch.Handshaking)) },
 	},
 	Expired: {
 		title: "Certificate of the {host} has expired", requirement: "The certificate of the {host} has not expired",
 		ref: "RFC 5280 section 4.1.2.5", advice: "Renew the certificate and automate renewal.", reads: SourceServer,
 		applies: secured,
-		fails: func(s *Seen) diag.Failures {
+		fails: func(s *Seen) rule.Failures {
 			return s.each(func(t *pki.TLS, leaf *pki.Certificate) string {
 				if !leaf.Expired {
 					return ""
 				}
 				ago := "less than a day ago"
 				if leaf.DaysRemaining < 0 {
-					ago = diag.Count(-leaf.DaysRemaining, "day") + " ago"
+					ago = phrase.Count(-leaf.DaysRemaining, "day") + " ago"
 				}
 				return fmt.Sprintf("The certificate of %s expired on %s, %s.", t.ServerName,
 					leaf.NotAfter.Format(time.DateOnly), ago)
@@ -239,7 +242,7 @@ var served = map[diag.Fact]serverFact{
 		requirement: "The validity period of the certificate of the {host} has begun", ref: "RFC 5280 section 4.1.2.5",
 		advice: "Install a certificate that is valid now, and check the clock of the issuer.",
 		reads:  SourceServer, applies: secured,
-		fails: func(s *Seen) diag.Failures {
+		fails: func(s *Seen) rule.Failures {
 			return s.each(func(t *pki.TLS, leaf *pki.Certificate) string {
 				if !leaf.NotYetValid {
 					return ""
@@ -253,13 +256,13 @@ var served = map[diag.Fact]serverFact{
 		title: "Certificate of the {host} is not trusted", requirement: "The certificate of the {host} is trusted",
 		ref:    "RFC 9110 section 4.3.4",
 		advice: "Install a certificate from a public authority, together with its intermediate certificates.",
-		reads:  SourceServer, after: []diag.Fact{Expired, NotYetValid}, applies: secured,
-		fails: func(s *Seen) diag.Failures {
-			return diag.FailEach(s.TLS, func(t *pki.TLS) diag.Failures {
+		reads:  SourceServer, after: []rule.Fact{Expired, NotYetValid}, applies: secured,
+		fails: func(s *Seen) rule.Failures {
+			return rule.FailEach(s.TLS, func(t *pki.TLS) rule.Failures {
 				if t.Trust == nil || t.Leaf() != nil && (t.Leaf().Expired || t.Leaf().NotYetValid) {
 					return nil
 				}
-				return diag.Fail("%sClients do not trust the certificate of %s: %s.", s.Way, t.ServerName, t.Trust).
+				return rule.Fail("%sClients do not trust the certificate of %s: %s.", s.Way, t.ServerName, t.Trust).
 					About(t.ServerName)
 			})
 		},
@@ -268,12 +271,12 @@ var served = map[diag.Fact]serverFact{
 		title: "Certificate does not cover the {host}", requirement: "The certificate covers the {host}",
 		ref: "RFC 9525 section 6.3", advice: "Get a certificate that lists the {host} as a subject alternative name.",
 		reads: SourceServer, applies: secured,
-		fails: func(s *Seen) diag.Failures {
+		fails: func(s *Seen) rule.Failures {
 			return s.each(func(t *pki.TLS, _ *pki.Certificate) string {
 				if t.Name == nil {
 					return ""
 				}
-				return s.Way + diag.Sentence(t.Name.Error())
+				return s.Way + phrase.Sentence(t.Name.Error())
 			})
 		},
 	},
@@ -286,15 +289,15 @@ var served = map[diag.Fact]serverFact{
 	Expiring: {
 		title:       "Certificate of the {host} expires soon",
 		requirement: "The certificate of the {host} does not expire soon", ref: "RFC 5280 section 4.1.2.5",
-		advice: "Renew the certificate and automate renewal.", reads: SourceServer, after: []diag.Fact{ExpiresNow},
+		advice: "Renew the certificate and automate renewal.", reads: SourceServer, after: []rule.Fact{ExpiresNow},
 		applies: vouched, fails: ending(diag.Warning),
 	},
 	NotHTTP: {
 		title: "{Host} does not answer in valid HTTP", requirement: "The {host} answers in valid HTTP",
 		ref:    "RFC 9112 section 2.1",
 		advice: "Check what listens on {port}, and look for the reason in the log of the web server.",
-		reads:  SourceAnswer, after: []diag.Fact{NoName, NoAddress, NotPublic, Refused, Handshake},
-		fails: func(s *Seen) diag.Failures { // or redirects to what is no URL of the web
+		reads:  SourceAnswer, after: []rule.Fact{NoName, NoAddress, NotPublic, Refused, Handshake},
+		fails: func(s *Seen) rule.Failures { // or redirects to what is no URL of the web
 			f := s.said(s.is(fetch.Protocol) || s.is(fetch.Blocked, fetch.Answering))
 			if _, unframed := errors.AsType[*fetch.HeadError](s.failure()); unframed {
 				f[0].Advice = "Send one Content-Length, the number of bytes of the body, or Transfer-Encoding: chunked without it."
@@ -308,10 +311,10 @@ var served = map[diag.Fact]serverFact{
 		advice: "Correct the line where it is made: the application, a plug-in, or the configuration of the web server or " +
 			"proxy.",
 		reads: SourceAnswer, applies: func(s *Seen) bool { return len(s.Hops) > 0 },
-		fails: func(s *Seen) diag.Failures {
-			return diag.FailEach(s.Hops, func(h fetch.Hop) diag.Failures {
-				return diag.FailEach(h.Faults, func(f fetch.HeadFault) diag.Failures {
-					return diag.FailIf(!f.Obsolete(), "%s", f.Sentence()).About(fmt.Sprintf("hop %d", h.Index))
+		fails: func(s *Seen) rule.Failures {
+			return rule.FailEach(s.Hops, func(h fetch.Hop) rule.Failures {
+				return rule.FailEach(h.Faults, func(f fetch.HeadFault) rule.Failures {
+					return rule.FailIf(!f.Obsolete(), "%s", f.Sentence()).About(fmt.Sprintf("hop %d", h.Index))
 				})
 			})
 		},
@@ -322,23 +325,23 @@ var served = map[diag.Fact]serverFact{
 		advice: "Open the URL in a browser to see where it leads. Keep URLs below 8,000 octets: many clients and servers take " +
 			"no more.",
 		applies: func(s *Seen) bool { return len(s.Hops) > 0 },
-		fails: func(s *Seen) diag.Failures {
+		fails: func(s *Seen) rule.Failures {
 			if !s.beyond() {
 				return nil
 			}
 			h := s.Hops[len(s.Hops)-1]
-			return diag.Fail("%s redirects to a URL of more than %d octets, percent-encoded. That is beyond what is read here, so "+
-				"where it leads is not known.", diag.Quote(h.URL), diag.MaxURL).About(fmt.Sprintf("hop %d", h.Index))
+			return rule.Fail("%s redirects to a URL of more than %d octets, percent-encoded. That is beyond what is read here, so "+
+				"where it leads is not known.", phrase.Quote(h.URL), input.MaxURL).About(fmt.Sprintf("hop %d", h.Index))
 		},
 	},
 	OldTLS: {
 		title: "{Host} uses an obsolete TLS version", requirement: "The {host} uses TLS 1.2 or later",
 		ref: "RFC 8996 section 1", advice: "Enable TLS 1.2 and 1.3: current clients refuse older versions.",
 		reads: SourceServer, applies: secured,
-		fails: func(s *Seen) diag.Failures {
-			return diag.FailEach(s.TLS, func(t *pki.TLS) diag.Failures {
+		fails: func(s *Seen) rule.Failures {
+			return rule.FailEach(s.TLS, func(t *pki.TLS) rule.Failures {
 				old := t.Version == tls.VersionName(tls.VersionTLS10) || t.Version == tls.VersionName(tls.VersionTLS11)
-				return diag.FailIf(old, "%s agreed on %s.", t.ServerName, t.Version).About(t.ServerName)
+				return rule.FailIf(old, "%s agreed on %s.", t.ServerName, t.Version).About(t.ServerName)
 			})
 		},
 	},

@@ -9,13 +9,17 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
-// The sources of a check that reaches a server, for [diag.Rule.Reads].
+// The sources of a check that reaches a server, for [rule.Rule.Reads].
 const (
-	SourceServer diag.Source = "server" // its address, whether it takes a connection, the handshake and the certificate
-	SourceAnswer diag.Source = "answer" // what it answers
+	SourceServer rule.Source = "server" // its address, whether it takes a connection, the handshake and the certificate
+	SourceAnswer rule.Source = "answer" // what it answers
 )
 
 // Seen is how far a check came with a server, and with others on the way to it.
@@ -96,14 +100,14 @@ const (
 	httpsPort = 443
 )
 
-// Unanswered lists the sources of which something is not known, as [diag.Unanswerer] wants them: both once a server was
+// Unanswered lists the sources of which something is not known, as [rule.Unanswerer] wants them: both once a server was
 // silent or a redirect was not followed, since it might have led to another, of whose address and certificate nothing is
 // known.
-func (s *Seen) Unanswered() []diag.Source {
+func (s *Seen) Unanswered() []rule.Source {
 	if s == nil || s.Err == nil || !s.Err.Unanswered && !s.Err.Limit {
 		return nil
 	}
-	return []diag.Source{SourceServer, SourceAnswer}
+	return []rule.Source{SourceServer, SourceAnswer}
 }
 
 // beyond reports whether the check ended at a redirect that is longer than what is read here.
@@ -115,11 +119,11 @@ func (s *Seen) Scope() []diag.ScopePart {
 	if s == nil || !s.beyond() {
 		return nil
 	}
-	parts := diag.Map(s.Hops, func(h fetch.Hop) diag.ScopePart {
+	parts := kit.Map(s.Hops, func(h fetch.Hop) diag.ScopePart {
 		return diag.ScopePart{Part: fmt.Sprintf("hop %d", h.Index), State: diag.Examined}
 	})
 	return append(parts, diag.ScopePart{Part: fmt.Sprintf("target of hop %d", len(s.Hops)), State: diag.LeftOut,
-		Reason: fmt.Sprintf("it is longer than %d octets", diag.MaxURL)})
+		Reason: fmt.Sprintf("it is longer than %d octets", input.MaxURL)})
 }
 
 // is reports whether the check ended for a reason at a step, as a matter of fact.
@@ -137,27 +141,27 @@ func (s *Seen) failure() error {
 }
 
 // said fails with the reason for the end of the check, if the condition holds.
-func (s *Seen) said(holds bool) diag.Failures {
+func (s *Seen) said(holds bool) rule.Failures {
 	if !holds {
 		return nil
 	}
-	return diag.Fail("%s%s", s.Way, diag.Sentence(strings.TrimSuffix(s.Err.Message, "."))).About(s.Host)
+	return rule.Fail("%s%s", s.Way, phrase.Sentence(strings.TrimSuffix(s.Err.Message, "."))).About(s.Host)
 }
 
-func (s *Seen) each(test func(t *pki.TLS, leaf *pki.Certificate) string) diag.Failures {
-	return diag.FailEach(s.TLS, func(t *pki.TLS) diag.Failures {
+func (s *Seen) each(test func(t *pki.TLS, leaf *pki.Certificate) string) rule.Failures {
+	return rule.FailEach(s.TLS, func(t *pki.TLS) rule.Failures {
 		if t.Leaf() == nil {
 			return nil
 		}
 		text := test(t, t.Leaf())
-		return diag.FailIf(text != "", "%s", text).About(t.ServerName)
+		return rule.FailIf(text != "", "%s", text).About(t.ServerName)
 	})
 }
 
 // A Server makes the rules about reaching a server, where evidence of type E records how far the check came: see the
 // example. A row names a fact and the package's own fields, at least the code; severity, words and test are those of
 // the fact. Other fields of a row take precedence: its advice or reference, or a severity and why it
-// [diag.Rule.Differs]. Rows may be in any order that has causes first. That a name does not exist leaves no score,
+// [rule.Rule.Differs]. Rows may be in any order that has causes first. That a name does not exist leaves no score,
 // unless the row has a weight, as where the server is a part of what is judged.
 //
 // The rules read the sources of this package: evidence lists in Unanswered what [Seen.Unanswered] does.
@@ -167,8 +171,8 @@ type Server[E any] struct {
 }
 
 // Rules completes rules about facts.
-func (k Server[E]) Rules(rows ...diag.Rule[E]) diag.Rules[E] {
-	codes := map[diag.Fact]diag.Code{}
+func (k Server[E]) Rules(rows ...rule.Rule[E]) rule.Rules[E] {
+	codes := map[rule.Fact]diag.Code{}
 	for i := range rows {
 		r, f := &rows[i], served[rows[i].Fact]
 		if r.Differs == "" {
@@ -176,7 +180,7 @@ func (k Server[E]) Rules(rows ...diag.Rule[E]) diag.Rules[E] {
 		}
 		r.Title, r.Requirement = cmp.Or(r.Title, k.named(f.title)), cmp.Or(r.Requirement, k.named(f.requirement))
 		r.Reads, r.HoldsWhenUnanswered = append(r.Reads, f.reads), f.applies != nil
-		r.When, r.Fails = k.when(f, r.When), func(e E) diag.Failures { return f.fails(k.Seen(e)) }
+		r.When, r.Fails = k.when(f, r.When), func(e E) rule.Failures { return f.fails(k.Seen(e)) }
 		if strings.Contains(f.advice, port) && r.Advice == "" {
 			r.Fails = k.advising(f)
 		}
@@ -199,8 +203,8 @@ func (k Server[E]) Rules(rows ...diag.Rule[E]) diag.Rules[E] {
 const port = "{port}"
 
 // advising is the test of a fact, with an advice that names the port.
-func (k Server[E]) advising(f serverFact) func(E) diag.Failures {
-	return func(e E) diag.Failures {
+func (k Server[E]) advising(f serverFact) func(E) rule.Failures {
+	return func(e E) rule.Failures {
 		s := k.Seen(e)
 		failures := f.fails(s)
 		for i := range failures {
@@ -213,7 +217,7 @@ func (k Server[E]) advising(f serverFact) func(E) diag.Failures {
 
 // NoDomain completes a rule that fails where the domain in question does not exist: then there is no score. It says
 // what is its own, at least the code and the test.
-func NoDomain[E any](r diag.Rule[E]) diag.Rule[E] {
+func NoDomain[E any](r rule.Rule[E]) rule.Rule[E] {
 	r.Severity, r.StateIfFailed, r.NoScore, r.Fact = Specs[NoName].Severity, diag.Missing, true, NoName
 	r.Title, r.Requirement = "Domain does not exist", cmp.Or(r.Requirement, "The domain exists")
 	r.Advice = "Check the spelling of the domain, its registration and its delegation."
@@ -238,21 +242,21 @@ func (k Server[E]) when(f serverFact, row func(E) bool) func(E) bool {
 
 func (k Server[E]) named(text string) string {
 	name := cmp.Or(k.Name, "host")
-	return strings.ReplaceAll(strings.ReplaceAll(text, "{host}", name), "{Host}", diag.Upper(name))
+	return strings.ReplaceAll(strings.ReplaceAll(text, "{host}", name), "{Host}", phrase.Capitalize(name))
 }
 
-func ending(grade diag.Severity) func(*Seen) diag.Failures {
-	return func(s *Seen) diag.Failures {
-		return diag.FailEach(s.TLS, func(t *pki.TLS) diag.Failures {
+func ending(grade diag.Severity) func(*Seen) rule.Failures {
+	return func(s *Seen) rule.Failures {
+		return rule.FailEach(s.TLS, func(t *pki.TLS) rule.Failures {
 			leaf := t.Leaf()
 			if t.Err() != nil || Ends(leaf.NotBefore, leaf.NotAfter, s.Now) != grade {
 				return nil
 			}
-			in := "in " + diag.Count(leaf.DaysRemaining, "day")
+			in := "in " + phrase.Count(leaf.DaysRemaining, "day")
 			if leaf.DaysRemaining < 1 {
 				in = "in less than a day"
 			}
-			return diag.Failures{{Due: leaf.NotAfter, Target: t.ServerName, Detail: fmt.Sprintf(
+			return rule.Failures{{Due: leaf.NotAfter, Target: t.ServerName, Detail: fmt.Sprintf(
 				"The certificate of %s expires on %s, %s.", t.ServerName, leaf.NotAfter.Format(time.DateOnly), in)}}
 		})
 	}

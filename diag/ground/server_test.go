@@ -15,6 +15,8 @@ import (
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -103,7 +105,7 @@ var facts = []struct {
 			conn.Close()
 		}
 	})), "header.line", "The header line \"X Powered By\" has no colon. Browsers skip it; strict clients refuse the whole response.", 0},
-	{"long redirect", served(60*day, 0, http.RedirectHandler("/"+strings.Repeat("a", diag.MaxURL), http.StatusFound)), "redirect.long",
+	{"long redirect", served(60*day, 0, http.RedirectHandler("/"+strings.Repeat("a", input.MaxURL), http.StatusFound)), "redirect.long",
 		"https://example.com/ redirects to a URL of more than 8192 octets, percent-encoded. That is beyond what is read here, so where " +
 			"it leads is not known.", 14},
 	{"redirect to a closed port", func(w *diagtest.World) {
@@ -121,7 +123,7 @@ func TestServer(t *testing.T) {
 				tt.world(w)
 				r, err := fetch.Do(t.Context(), w.Env(), fetch.Request{URL: diag.MustURL("https://example.com/"), AllowUntrusted: true, MaxRedirects: 1})
 				require.NoError(t, err)
-				v := rules.Judge(&evidence{r, w.Now()}, diag.Texts{})
+				v := rules.Judge(&evidence{r, w.Now()}, rule.Texts{})
 				require.Equal(t, tt.want, strings.ReplaceAll(strings.Trim(fmt.Sprint(diagtest.Codes(v)), "[]"), "site.", ""))
 				require.Len(t, v.Open(), tt.open, "%v", v.Open())
 				if len(v.Findings) > 0 {
@@ -139,12 +141,12 @@ func TestServer(t *testing.T) {
 func TestSeePlain(t *testing.T) {
 	var plain, secure *fetch.Result
 	rules := ground.Server[*evidence]{Seen: func(e *evidence) *ground.Seen { return ground.SeePlain(plain, secure, e.now) }}.Rules(
-		diag.Rule[*evidence]{Fact: ground.Silent, Code: "a.unknown"},
-		diag.Rule[*evidence]{Fact: ground.Refused, Code: "a.connection"},
-		diag.Rule[*evidence]{Fact: ground.HTTPClosed, Code: "a.http.closed"},
-		diag.Rule[*evidence]{Fact: ground.HTTPSilent, Code: "a.http.unknown"},
-		diag.Rule[*evidence]{Fact: ground.Handshake, Code: "a.handshake"},
-		diag.Rule[*evidence]{Fact: ground.Expired, Code: "a.certificate.expired"},
+		rule.Rule[*evidence]{Fact: ground.Silent, Code: "a.unknown"},
+		rule.Rule[*evidence]{Fact: ground.Refused, Code: "a.connection"},
+		rule.Rule[*evidence]{Fact: ground.HTTPClosed, Code: "a.http.closed"},
+		rule.Rule[*evidence]{Fact: ground.HTTPSilent, Code: "a.http.unknown"},
+		rule.Rule[*evidence]{Fact: ground.Handshake, Code: "a.handshake"},
+		rule.Rule[*evidence]{Fact: ground.Expired, Code: "a.certificate.expired"},
 	)
 	const says = "Port 80 of example.com refuses connections"
 	verdicts := []diag.Verdict{}
@@ -195,7 +197,7 @@ func TestSeePlain(t *testing.T) {
 				require.NoError(t, err)
 				secure, err = fetch.Do(t.Context(), w.Env(), fetch.Request{URL: diag.MustURL("https://example.com/"), AllowUntrusted: true})
 				require.NoError(t, err)
-				v := rules.Judge(&evidence{plain, w.Now()}, diag.Texts{})
+				v := rules.Judge(&evidence{plain, w.Now()}, rule.Texts{})
 				verdicts = append(verdicts, v)
 				if tt.want == "" {
 					require.Empty(t, v.Findings)
@@ -213,9 +215,9 @@ func TestSeePlain(t *testing.T) {
 // Rows may leave facts out; severity and suffix are those of the table unless the row says why not.
 func TestServerRows(t *testing.T) {
 	list := site.Rules(
-		diag.Rule[*evidence]{Fact: ground.Silent, Code: "a.unknown"},
-		diag.Rule[*evidence]{Fact: ground.NoAddress, Code: "a.address", Severity: diag.Info, Differs: "mail only", Advice: "Leave it."},
-		diag.Rule[*evidence]{Fact: ground.Refused, Code: "a.connection", Severity: diag.Info, When: func(*evidence) bool { return false }},
+		rule.Rule[*evidence]{Fact: ground.Silent, Code: "a.unknown"},
+		rule.Rule[*evidence]{Fact: ground.NoAddress, Code: "a.address", Severity: diag.Info, Differs: "mail only", Advice: "Leave it."},
+		rule.Rule[*evidence]{Fact: ground.Refused, Code: "a.connection", Severity: diag.Info, When: func(*evidence) bool { return false }},
 	)
 	require.Equal(t, diag.Info, list[1].Severity)
 	require.Equal(t, "Leave it.", list[1].Advice)
@@ -227,7 +229,7 @@ func TestServerRows(t *testing.T) {
 		require.True(t, strings.HasSuffix(string(r.Code), "."+ground.Specs[r.Fact].Suffix), r.Code)
 	}
 	unasked := ground.Server[*evidence]{Seen: func(*evidence) *ground.Seen { return nil }}
-	row := unasked.Rules(diag.Rule[*evidence]{Fact: ground.NoName, Code: "b.nxdomain"})[0]
+	row := unasked.Rules(rule.Rule[*evidence]{Fact: ground.NoName, Code: "b.nxdomain"})[0]
 	require.False(t, row.When(nil))
 	require.Equal(t, "Host does not exist", row.Title)
 	require.Empty(t, (*ground.Seen)(nil).Unanswered())

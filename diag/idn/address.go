@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
 )
 
 // addressOf returns the IP address that a name in ASCII form is, also as read by browsers (url.spec.whatwg.org,
@@ -16,12 +16,12 @@ func addressOf(ascii string) string {
 		text = tagged
 	}
 	if ip, err := netip.ParseAddr(text); err == nil {
-		return fmt.Sprintf("It is the IPv%d address %s.", diag.IP{Addr: ip.Unmap()}.Version(), ip)
+		return fmt.Sprintf("It is the IPv%d address %s.", input.IP{Addr: ip.Unmap()}.Version(), ip)
 	}
 	if !endsInNumber(ascii) {
 		return ""
 	}
-	if h, err := diag.ParseHost(ascii); err == nil {
+	if h, err := input.ParseHost(ascii); err == nil {
 		if ip, ok := h.IP(); ok {
 			return fmt.Sprintf("Its last label is a number: browsers take the name for the IPv4 address %s.", ip)
 		}

@@ -4,7 +4,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // maxDomain bounds the text of a name, in characters (CONTRACT 3.1). A name in Unicode may be longer
@@ -31,7 +33,7 @@ const (
 )
 
 // Values lists the forms.
-func (Form) Values() []string { return diag.Values(auto, ascii, Unicode) }
+func (Form) Values() []string { return kit.Values(auto, ascii, Unicode) }
 
 // A Report is a name in both forms, and what is wrong with it.
 type Report struct {
@@ -45,11 +47,11 @@ type Report struct {
 	Labels      []Label        `json:"labels" doc:"its labels"`
 	Profile     string         `json:"profile" enum:"idna2008-nontransitional" doc:"the rules that were applied"`
 	LengthASCII int            `json:"length_ascii" min:"0" doc:"octets of the name with A-labels; a valid one has 253 at most"`
-	Findings    []diag.Finding `json:"findings" doc:"what is wrong or remarkable, the worst first; locations are in the name as it was given"`
+	Findings    []rule.Finding `json:"findings" doc:"what is wrong or remarkable, the worst first; locations are in the name as it was given"`
 }
 
 // Rules describes the rules behind the findings.
-func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*Report) Rules() []rule.Description { return rules.Describe() }
 
 // A Label is one label of a name.
 type Label struct {
@@ -64,16 +66,16 @@ type Label struct {
 func Convert(req Request) (*Report, error) {
 	switch n := utf8.RuneCountInString(req.Domain); {
 	case n == 0:
-		return nil, diag.Invalid("domain", "is required")
+		return nil, input.Invalid("domain", "is required")
 	case n > maxDomain:
-		return nil, diag.Invalid("domain", "has %d characters; the most is %d", n, maxDomain)
+		return nil, input.Invalid("domain", "has %d characters; the most is %d", n, maxDomain)
 	case !utf8.ValidString(req.Domain):
-		return nil, diag.Invalid("domain", "is not valid UTF-8")
+		return nil, input.Invalid("domain", "is not valid UTF-8")
 	}
 	switch req.To {
 	case "", auto, ascii, Unicode:
 	default:
-		return nil, diag.Invalid("to", "%.40q is none of auto, ascii, unicode", string(req.To))
+		return nil, input.Invalid("to", "%.40q is none of auto, ascii, unicode", string(req.To))
 	}
 	return report(req, examine(req.Domain)), nil
 }
@@ -105,7 +107,7 @@ func report(req Request, e *evidence) *Report {
 	verdict := rules.Judge(e, nil)
 	r := &Report{
 		Input: req.Domain, ASCII: e.ascii, Unicode: e.name.unicode(), Direction: req.To,
-		Valid: verdict.State != diag.Bad, Labels: e.labels, Profile: profile, LengthASCII: len(e.ascii),
+		Valid: verdict.State != rule.Bad, Labels: e.labels, Profile: profile, LengthASCII: len(e.ascii),
 		Findings: verdict.Findings,
 	}
 	encoded := false

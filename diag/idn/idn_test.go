@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/rule"
 	"golang.org/x/net/idna"
 )
 
@@ -17,76 +18,76 @@ func TestRules(t *testing.T) {
 	cases := []struct {
 		name   string
 		domain string
-		want   []diag.Code
+		want   []rule.Code
 	}{
 		{"plain", "example.com", nil},
 		{"German", "bücher.example", nil},
 		{"Japanese", "日本語ひらがなカタカナabc.example", nil},
 		{"Hebrew", "אבג.example", nil},
-		{"empty label", "a..example", []diag.Code{"idn.label.empty"}},
-		{"ignored label", "a.\u00AD.example", []diag.Code{"idn.label.empty", "idn.name.invisible"}},
-		{"nothing but a dot", ".", []diag.Code{"idn.label.empty"}},
-		{"IPv4 address", "192.0.2.1", []diag.Code{"idn.name.address"}},
-		{"IPv4 address with a final dot", "192.0.2.1.", []diag.Code{"idn.name.address"}},
-		{"IPv4 address in full width", "１９２．０．２．１", []diag.Code{"idn.name.address"}},
-		{"IPv4 address in circles", "①②⑦.①", []diag.Code{"idn.name.address"}},
-		{"IPv4 address in hexadecimal", "0xC0.0x00.0x02.0x01", []diag.Code{"idn.name.address"}},
-		{"IPv4 address in octal", "0300.0.02.01", []diag.Code{"idn.name.address"}},
-		{"IPv4 address as one number", "3221225985", []diag.Code{"idn.name.address"}},
-		{"what ends in a number", "example.256", []diag.Code{"idn.name.address"}},
+		{"empty label", "a..example", []rule.Code{"idn.label.empty"}},
+		{"ignored label", "a.\u00AD.example", []rule.Code{"idn.label.empty", "idn.name.invisible"}},
+		{"nothing but a dot", ".", []rule.Code{"idn.label.empty"}},
+		{"IPv4 address", "192.0.2.1", []rule.Code{"idn.name.address"}},
+		{"IPv4 address with a final dot", "192.0.2.1.", []rule.Code{"idn.name.address"}},
+		{"IPv4 address in full width", "１９２．０．２．１", []rule.Code{"idn.name.address"}},
+		{"IPv4 address in circles", "①②⑦.①", []rule.Code{"idn.name.address"}},
+		{"IPv4 address in hexadecimal", "0xC0.0x00.0x02.0x01", []rule.Code{"idn.name.address"}},
+		{"IPv4 address in octal", "0300.0.02.01", []rule.Code{"idn.name.address"}},
+		{"IPv4 address as one number", "3221225985", []rule.Code{"idn.name.address"}},
+		{"what ends in a number", "example.256", []rule.Code{"idn.name.address"}},
 		{"numbers before a name", "192.0.2.1.example", nil},
-		{"IPv6 address", "2001:db8::1", []diag.Code{"idn.name.address"}},
-		{"IPv6 address in brackets", "[2001:DB8::1]", []diag.Code{"idn.name.address"}},
-		{"IPv6 address of mail", "[IPv6:2001:db8::1]", []diag.Code{"idn.name.address"}},
-		{"zero width space", "google.com\u200B", []diag.Code{"idn.name.invisible"}},
-		{"byte order mark and word joiner", "\uFEFFgoogle\u2060.com", []diag.Code{"idn.name.invisible"}},
-		{"variation selector", "i❤\uFE0F.example", []diag.Code{"idn.label.symbol"}},
-		{"direction mark", "google.com\u200E", []diag.Code{"idn.label.codepoint"}},
-		{"no-break space", "google.com\u00A0", []diag.Code{"idn.label.ascii"}},
+		{"IPv6 address", "2001:db8::1", []rule.Code{"idn.name.address"}},
+		{"IPv6 address in brackets", "[2001:DB8::1]", []rule.Code{"idn.name.address"}},
+		{"IPv6 address of mail", "[IPv6:2001:db8::1]", []rule.Code{"idn.name.address"}},
+		{"zero width space", "google.com\u200B", []rule.Code{"idn.name.invisible"}},
+		{"byte order mark and word joiner", "\uFEFFgoogle\u2060.com", []rule.Code{"idn.name.invisible"}},
+		{"variation selector", "i❤\uFE0F.example", []rule.Code{"idn.label.symbol"}},
+		{"direction mark", "google.com\u200E", []rule.Code{"idn.label.codepoint"}},
+		{"no-break space", "google.com\u00A0", []rule.Code{"idn.label.ascii"}},
 		{"63 octets", strings.Repeat("a", 63) + ".example", nil},
-		{"64 octets", strings.Repeat("a", 64) + ".example", []diag.Code{"idn.label.long"}},
-		{"long in ASCII only", strings.Repeat("ü", 60), []diag.Code{"idn.label.long"}},
+		{"64 octets", strings.Repeat("a", 64) + ".example", []rule.Code{"idn.label.long"}},
+		{"long in ASCII only", strings.Repeat("ü", 60), []rule.Code{"idn.label.long"}},
 		{"253 octets", strings.Repeat("abcdefg.", 31) + "abcde", nil},
-		{"254 octets", strings.Repeat("abcdefg.", 31) + "abcdef", []diag.Code{"idn.name.long"}},
-		{"bad Punycode", "xn--z", []diag.Code{"idn.label.punycode"}},
-		{"Punycode of nothing", "xn---", []diag.Code{"idn.label.punycode"}},
-		{"prefix alone", "xn--", []diag.Code{"idn.label.punycode"}},
-		{"Punycode of ASCII", "xn--abc-", []diag.Code{"idn.label.punycode"}},
+		{"254 octets", strings.Repeat("abcdefg.", 31) + "abcdef", []rule.Code{"idn.name.long"}},
+		{"bad Punycode", "xn--z", []rule.Code{"idn.label.punycode"}},
+		{"Punycode of nothing", "xn---", []rule.Code{"idn.label.punycode"}},
+		{"prefix alone", "xn--", []rule.Code{"idn.label.punycode"}},
+		{"Punycode of ASCII", "xn--abc-", []rule.Code{"idn.label.punycode"}},
 		{"A-label", "xn--tda", nil},
-		{"A-label of what is mapped", "xn--8ba", []diag.Code{"idn.label.canonical"}},
-		{"A-label not composed", "xn--u-ccb", []diag.Code{"idn.label.canonical"}},
-		{"underscore", "_dmarc.example", []diag.Code{"idn.label.ascii"}},
-		{"space", "a b.example", []diag.Code{"idn.label.ascii"}},
-		{"disallowed", "a\u2488b.example", []diag.Code{"idn.label.codepoint"}},
-		{"not assigned", "a\U000E0FFFb.example", []diag.Code{"idn.label.codepoint"}},
-		{"double hyphen", "ab--c.example", []diag.Code{"idn.label.hyphen.position"}},
-		{"hyphen first", "-a.example", []diag.Code{"idn.label.hyphen.edge"}},
-		{"hyphen last", "a-.example", []diag.Code{"idn.label.hyphen.edge"}},
-		{"mark first", "\u0301a.example", []diag.Code{"idn.label.mark"}},
-		{"non-joiner", "a\u200Cb.example", []diag.Code{"idn.label.joiner", "idn.label.deviation"}},
-		{"joiner behind a virama", "क्\u200Dष.example", []diag.Code{"idn.label.deviation"}},
-		{"non-joiner between joining letters", "نامه\u200Cای.example", []diag.Code{"idn.label.deviation"}},
-		{"digit before Hebrew", "1אבג.example", []diag.Code{"idn.label.bidi"}},
-		{"Latin in Hebrew", "אaב.example", []diag.Code{"idn.label.bidi"}},
-		{"both digits", "ב1\u0660ب.example", []diag.Code{"idn.label.bidi", "idn.script.mixed"}},
-		{"Hebrew ends with a hyphen", "א-.example", []diag.Code{"idn.label.hyphen.edge", "idn.label.bidi"}},
-		{"digit in a name with Hebrew", "1.אבג", []diag.Code{"idn.label.bidi"}},
-		{"symbol", "i♥.example", []diag.Code{"idn.label.symbol"}},
+		{"A-label of what is mapped", "xn--8ba", []rule.Code{"idn.label.canonical"}},
+		{"A-label not composed", "xn--u-ccb", []rule.Code{"idn.label.canonical"}},
+		{"underscore", "_dmarc.example", []rule.Code{"idn.label.ascii"}},
+		{"space", "a b.example", []rule.Code{"idn.label.ascii"}},
+		{"disallowed", "a\u2488b.example", []rule.Code{"idn.label.codepoint"}},
+		{"not assigned", "a\U000E0FFFb.example", []rule.Code{"idn.label.codepoint"}},
+		{"double hyphen", "ab--c.example", []rule.Code{"idn.label.hyphen.position"}},
+		{"hyphen first", "-a.example", []rule.Code{"idn.label.hyphen.edge"}},
+		{"hyphen last", "a-.example", []rule.Code{"idn.label.hyphen.edge"}},
+		{"mark first", "\u0301a.example", []rule.Code{"idn.label.mark"}},
+		{"non-joiner", "a\u200Cb.example", []rule.Code{"idn.label.joiner", "idn.label.deviation"}},
+		{"joiner behind a virama", "क्\u200Dष.example", []rule.Code{"idn.label.deviation"}},
+		{"non-joiner between joining letters", "نامه\u200Cای.example", []rule.Code{"idn.label.deviation"}},
+		{"digit before Hebrew", "1אבג.example", []rule.Code{"idn.label.bidi"}},
+		{"Latin in Hebrew", "אaב.example", []rule.Code{"idn.label.bidi"}},
+		{"both digits", "ב1\u0660ب.example", []rule.Code{"idn.label.bidi", "idn.script.mixed"}},
+		{"Hebrew ends with a hyphen", "א-.example", []rule.Code{"idn.label.hyphen.edge", "idn.label.bidi"}},
+		{"digit in a name with Hebrew", "1.אבג", []rule.Code{"idn.label.bidi"}},
+		{"symbol", "i♥.example", []rule.Code{"idn.label.symbol"}},
 		{"middle dot in Catalan", "col·lecció.example", nil},
-		{"middle dot", "a·b.example", []diag.Code{"idn.label.context"}},
-		{"middle dot last", "l·.example", []diag.Code{"idn.label.context"}},
+		{"middle dot", "a·b.example", []rule.Code{"idn.label.context"}},
+		{"middle dot last", "l·.example", []rule.Code{"idn.label.context"}},
 		{"Greek numeral sign", "͵α.example", nil},
-		{"Greek numeral sign last", "α͵.example", []diag.Code{"idn.label.context"}},
+		{"Greek numeral sign last", "α͵.example", []rule.Code{"idn.label.context"}},
 		{"geresh", "א׳ב.example", nil},
 		{"Katakana middle dot", "カ・カ.example", nil},
-		{"Katakana middle dot in Latin", "a・b.example", []diag.Code{"idn.label.context"}},
-		{"two kinds of Arabic digits", "ب\u0660\u06F0ب.example", []diag.Code{"idn.label.bidi", "idn.label.context"}},
-		{"Cyrillic in Latin", "bаnк.example", []diag.Code{"idn.script.mixed"}},
+		{"Katakana middle dot in Latin", "a・b.example", []rule.Code{"idn.label.context"}},
+		{"two kinds of Arabic digits", "ب\u0660\u06F0ب.example", []rule.Code{"idn.label.bidi", "idn.label.context"}},
+		{"Cyrillic in Latin", "bаnк.example", []rule.Code{"idn.script.mixed"}},
 		{"Thai and Latin", "abcไทย.example", nil},
-		{"looks like Latin, in part", "pаypal.example", []diag.Code{"idn.script.mixed", "idn.label.confusable"}},
-		{"looks like Latin, all", "аррӏе.example", []diag.Code{"idn.label.confusable"}},
-		{"deviation", "straße.example", []diag.Code{"idn.label.deviation"}},
-		{"deviation of Greek", "λόγος.example", []diag.Code{"idn.label.deviation"}},
+		{"looks like Latin, in part", "pаypal.example", []rule.Code{"idn.script.mixed", "idn.label.confusable"}},
+		{"looks like Latin, all", "аррӏе.example", []rule.Code{"idn.label.confusable"}},
+		{"deviation", "straße.example", []rule.Code{"idn.label.deviation"}},
+		{"deviation of Greek", "λόγος.example", []rule.Code{"idn.label.deviation"}},
 	}
 	var seen diagtest.Seen
 	for _, c := range cases {
@@ -99,7 +100,7 @@ func TestRules(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			broken := slices.ContainsFunc(r.Findings, func(f diag.Finding) bool { return f.Severity >= diag.Error })
+			broken := slices.ContainsFunc(r.Findings, func(f rule.Finding) bool { return f.Severity >= rule.Error })
 			if r.Valid == broken {
 				t.Errorf("valid is %t with %v", r.Valid, c.want)
 			}
@@ -179,7 +180,7 @@ func TestConvertRefuses(t *testing.T) {
 	}
 	for _, c := range cases {
 		r, err := Convert(c.req)
-		if input, ok := errors.AsType[*diag.InputError](err); r != nil || !ok || input.Field != c.field {
+		if input, ok := errors.AsType[*input.Error](err); r != nil || !ok || input.Field != c.field {
 			t.Errorf("%s: got %v, %v", c.name, r, err)
 		}
 	}

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/rule"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -39,12 +40,12 @@ const (
 type fault struct {
 	kind   kind
 	detail string // what was seen, a sentence
-	at     diag.Location
+	at     rule.Location
 }
 
 type label struct {
 	source  string // what was typed
-	at      diag.Location
+	at      rule.Location
 	unicode string // U-label, or the text as mapped if it cannot be decoded
 	ascii   string // A-label, or the text itself if it is ASCII
 	encoded bool   // was typed as an A-label
@@ -59,7 +60,7 @@ func (l *label) fail(k kind, format string, args ...any) {
 func (l *label) failAt(k kind, r rune, format string, args ...any) {
 	l.fail(k, format, args...)
 	if typed, i := l.typed(r); i >= 0 && !l.encoded {
-		l.faults[len(l.faults)-1].at = diag.Location{Offset: l.at.Offset + i, Length: utf8.RuneLen(typed)}
+		l.faults[len(l.faults)-1].at = rule.Location{Offset: l.at.Offset + i, Length: utf8.RuneLen(typed)}
 	}
 }
 
@@ -88,7 +89,7 @@ func (n *name) ascii() string { return n.join(func(l *label) string { return l.a
 func (n *name) unicode() string { return n.join(func(l *label) string { return l.unicode }) }
 
 func (n *name) join(form func(*label) string) string {
-	return strings.Join(diag.Map(n.labels, form), ".")
+	return strings.Join(kit.Map(n.labels, form), ".")
 }
 
 // process takes a name apart by the algorithm of UTS #46 section 4, non-transitional, with all its
@@ -117,7 +118,7 @@ func split(text string) []*label {
 	begin := 0
 	end := func(i int) {
 		labels = append(labels, &label{
-			source: text[begin:i], at: diag.Location{Offset: begin, Length: i - begin}, unicode: nfc(b.String()),
+			source: text[begin:i], at: rule.Location{Offset: begin, Length: i - begin}, unicode: nfc(b.String()),
 		})
 		b.Reset()
 	}

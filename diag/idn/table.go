@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"golang.org/x/text/unicode/bidi"
 )
 
@@ -131,7 +131,7 @@ func (p *properties) addMapped(words []string) {
 	if target := words[1]; target[0] == '+' || target[0] == '-' {
 		m.shift = rune(parseNumber(target, 10))
 	} else {
-		m.to = string(diag.Map(words[1:], parseRune))
+		m.to = string(kit.Map(words[1:], parseRune))
 	}
 	p.mapped = append(p.mapped, m)
 }

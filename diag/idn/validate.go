@@ -8,7 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"golang.org/x/text/unicode/bidi"
 )
 
@@ -50,7 +51,7 @@ func (l *label) checkRune(p *properties, r rune) {
 		if r != '-' && (r < '0' || '9' < r) && (r < 'a' || 'z' < r) {
 			from := ""
 			if typed, _ := l.typed(r); typed != r {
-				from = ", typed as " + diag.DescribeRune(typed)
+				from = ", typed as " + input.DescribeRune(typed)
 			}
 			l.failAt(notPlain, r, "The label has the character %q%s.", r, from)
 		}
@@ -59,9 +60,9 @@ func (l *label) checkRune(p *properties, r rune) {
 	switch s, _ := p.statusOf(r); s {
 	case valid:
 	case disallowed:
-		l.failAt(notAllowed, r, "Names may not have %s.", diag.DescribeRune(r))
+		l.failAt(notAllowed, r, "Names may not have %s.", input.DescribeRune(r))
 	default:
-		l.fail(notCanonical, "%q decodes to text with %s, which stands for other text.", l.source, diag.DescribeRune(r))
+		l.fail(notCanonical, "%q decodes to text with %s, which stands for other text.", l.source, input.DescribeRune(r))
 	}
 }
 
@@ -74,7 +75,7 @@ func (l *label) checkJoiner(p *properties, rs []rune, i int) {
 	if rs[i] == zwnj && p.joinsBefore(rs[:i]) && p.joinsAfter(rs[i+1:]) {
 		return
 	}
-	l.failAt(badJoiner, rs[i], "%s stands where it changes nothing.", diag.DescribeRune(rs[i]))
+	l.failAt(badJoiner, rs[i], "%s stands where it changes nothing.", input.DescribeRune(rs[i]))
 }
 
 // joinsBefore reports whether the text ends with a letter that joins to the next one.
@@ -117,7 +118,7 @@ func (l *label) checkDirection() {
 		return
 	}
 	p := table()
-	classes := diag.Map([]rune(l.unicode), p.classOf)
+	classes := kit.Map([]rune(l.unicode), p.classOf)
 	inside := []bidi.Class{bidi.EN, bidi.ES, bidi.CS, bidi.ET, bidi.ON, bidi.BN, bidi.NSM}
 	var ends []bidi.Class
 	switch classes[0] {
@@ -134,7 +135,7 @@ func (l *label) checkDirection() {
 	for i, r := range []rune(l.unicode) { // rules 2 and 5
 		if !slices.Contains(inside, classes[i]) {
 			l.failAt(badDirection, r, "In this label text from right to left and from left to right is mixed, by %s.",
-				diag.DescribeRune(r))
+				input.DescribeRune(r))
 			return
 		}
 	}
@@ -156,7 +157,7 @@ func outOfContext(text string) string {
 	rs := []rune(text)
 	for i, r := range rs {
 		if why := contextOf(rs, i); why != "" {
-			return fmt.Sprintf("%s %s.", diag.DescribeRune(r), why)
+			return fmt.Sprintf("%s %s.", input.DescribeRune(r), why)
 		}
 	}
 	return ""

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -30,7 +30,7 @@ func (r *Report) View() *view.View {
 	d := v.Rows(view.Table, "Labels", "ascii", "unicode", "scripts")
 	for _, l := range r.Labels {
 		d.Stands(cmp.Or(view.When(l.ConfusableWith != "", view.Warning, "looks like "+l.ConfusableWith),
-			view.When(l.MixedScript, view.Warning, "mixes scripts")), l.ASCII, l.Unicode, diag.Series(l.Scripts, 4))
+			view.When(l.MixedScript, view.Warning, "mixes scripts")), l.ASCII, l.Unicode, phrase.Series(l.Scripts, 4))
 	}
 	return v
 }

@@ -9,7 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // A Request asks about an address in a network.
@@ -40,7 +41,7 @@ func (m *Mask) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	if _, err := strconv.ParseUint(string(data), 10, 8); err != nil {
-		return diag.Invalid("netmask", "must be a string or an integer from 0 to 32")
+		return input.Invalid("netmask", "must be a string or an integer from 0 to 32")
 	}
 	*m = Mask(data)
 	return nil
@@ -130,9 +131,9 @@ func (req Request) parse() (ip uint32, prefix int, err error) {
 	field := "ip"
 	switch {
 	case found && req.Netmask != "":
-		return 0, 0, diag.Invalid("netmask", "must not be given: ip already has a mask")
+		return 0, 0, input.Invalid("netmask", "must not be given: ip already has a mask")
 	case !found && req.Netmask == "":
-		return 0, 0, diag.Invalid("netmask", "is required: give it here, or in ip as 192.0.2.1/24")
+		return 0, 0, input.Invalid("netmask", "is required: give it here, or in ip as 192.0.2.1/24")
 	case !found:
 		field, mask = "netmask", string(req.Netmask)
 	}
@@ -144,10 +145,10 @@ func (req Request) parse() (ip uint32, prefix int, err error) {
 func parseIPv4(field, s string) (uint32, error) {
 	ip, err := netip.ParseAddr(s)
 	if err != nil {
-		return 0, diag.Invalid(field, "%.60q is not an IPv4 address", s)
+		return 0, input.Invalid(field, "%.60q is not an IPv4 address", s)
 	}
 	if !ip.Is4() {
-		return 0, diag.Invalid(field, "%.60q is an IPv6 address: give an IPv4 address", s)
+		return 0, input.Invalid(field, "%.60q is an IPv6 address: give an IPv4 address", s)
 	}
 	b := ip.As4()
 	return binary.BigEndian.Uint32(b[:]), nil
@@ -155,25 +156,25 @@ func parseIPv4(field, s string) (uint32, error) {
 
 func parseMask(field, s string) (int, error) {
 	if len(s) > maxMask {
-		return 0, diag.Invalid(field, "the mask %.60q is too long", s)
+		return 0, input.Invalid(field, "the mask %.60q is too long", s)
 	}
 	if !strings.Contains(s, ".") {
 		n, err := strconv.ParseUint(s, 10, 8)
 		if err != nil || n > 32 || strconv.Itoa(int(n)) != s {
-			return 0, diag.Invalid(field, "the prefix length %q is not a number from 0 to 32", s)
+			return 0, input.Invalid(field, "the prefix length %q is not a number from 0 to 32", s)
 		}
 		return int(n), nil
 	}
 	mask, err := parseIPv4(field, s)
 	if err != nil {
-		return 0, diag.Invalid(field, "the mask %q is neither a number nor of the form 255.255.255.0", s)
+		return 0, input.Invalid(field, "the mask %q is neither a number nor of the form 255.255.255.0", s)
 	}
 	if wildcard := mask>>31 == 0 && mask != 0; wildcard {
 		mask = ^mask
 	}
 	ones := bits.LeadingZeros32(^mask)
 	if mask<<ones != 0 {
-		return 0, diag.Invalid(field, "the mask %q is not contiguous: its ones must all stand together at one end", s)
+		return 0, input.Invalid(field, "the mask %q is not contiguous: its ones must all stand together at one end", s)
 	}
 	return ones, nil
 }
@@ -220,7 +221,7 @@ const (
 )
 
 // Values lists the classes.
-func (Class) Values() []string { return diag.Values(ClassA, ClassB, ClassC, ClassD, ClassE) }
+func (Class) Values() []string { return kit.Values(ClassA, ClassB, ClassC, ClassD, ClassE) }
 
 func classOf(ip uint32) Class {
 	switch first := byte(ip >> 24); {
@@ -254,7 +255,7 @@ const (
 
 // Values lists the scopes.
 func (Scope) Values() []string {
-	return diag.Values(Public, Private, Loopback, LinkLocal, CGNAT, Multicast, Reserved, Documentation)
+	return kit.Values(Public, Private, Loopback, LinkLocal, CGNAT, Multicast, Reserved, Documentation)
 }
 
 // special lists what is not public, and the public parts of it before the whole: the registry of

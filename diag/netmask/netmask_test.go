@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/netmask"
 )
 
@@ -114,7 +114,7 @@ func TestComputeRefuses(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := netmask.Compute(netmask.Request{IP: c.ip, Netmask: c.mask})
-			input, ok := errors.AsType[*diag.InputError](err)
+			input, ok := errors.AsType[*input.Error](err)
 			if r != nil || !ok || input.Field != c.field || !strings.Contains(input.Reason, c.reason) {
 				t.Errorf("got %v, %v; want %s: %s", r, err, c.field, c.reason)
 			}

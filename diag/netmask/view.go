@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
 // View presents the report.
 func (r *Report) View() *view.View {
-	count := diag.Count(int64(r.UsableHostCount), "usable host")
+	count := phrase.Count(int64(r.UsableHostCount), "usable host")
 	v := view.Answer(fmt.Sprintf("%s/%d", r.IP, r.PrefixLength), r.CIDR+" has "+count)
 	v.Fact("network", r.Network.String())
 	v.Fact("hosts", r.FirstHost.String()+view.If(r.FirstHost != r.LastHost, " to "+r.LastHost.String()))
@@ -21,7 +21,7 @@ func (r *Report) View() *view.View {
 	v.Fact("netmask", fmt.Sprintf("%s, wildcard %s", r.Netmask, r.Wildcard))
 	v.Fact("addresses", fmt.Sprint(r.AddressCount))
 	v.Fact("kind", fmt.Sprintf("%s, class %s", strings.ReplaceAll(string(r.Scope), "_", "-"), r.Class))
-	v.Fact("reverse zone", diag.Series(r.ReverseZones, 3))
+	v.Fact("reverse zone", phrase.Series(r.ReverseZones, 3))
 	v.Fact("address", cmp.Or(view.If(r.IsNetworkAddress, "names the network, and is no host"),
 		view.If(r.IsBroadcastAddress, "is the broadcast address, and no host")))
 	d := v.Rows(view.Table, "Bits", "", "bits", "hexadecimal", "decimal")

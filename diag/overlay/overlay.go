@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
@@ -224,21 +225,21 @@ func Delegated(env *diag.Env, d diag.Delegation) *Zone {
 func ParseDelegation(ctx context.Context, env *diag.Env, zone string, servers, ds []string) (diag.Delegation, error) {
 	d := diag.Delegation{Zone: dns.CanonicalName(zone)}
 	if len(servers) > maxServers || len(ds) > maxDS {
-		return d, diag.Invalid("ns", "there are more than %d servers or %d DS records", maxServers, maxDS)
+		return d, input.Invalid("ns", "there are more than %d servers or %d DS records", maxServers, maxDS)
 	}
 	for _, text := range servers {
 		host, address, with := strings.Cut(strings.TrimSpace(text), "/")
 		name, err := diag.ParseDomain(host)
 		if err != nil {
-			return d, diag.Invalid("ns", "%.100q is no name server, such as ns1.example.net/192.0.2.1", text)
+			return d, input.Invalid("ns", "%.100q is no name server, such as ns1.example.net/192.0.2.1", text)
 		}
 		addrs := []netip.Addr{}
 		if addr, err := netip.ParseAddr(address); err == nil && addr.Zone() == "" {
 			addrs = append(addrs, addr.Unmap())
 		} else if with {
-			return d, diag.Invalid("ns", "%.100q is no address, such as 192.0.2.1", address)
+			return d, input.Invalid("ns", "%.100q is no address, such as 192.0.2.1", address)
 		} else if addrs = diag.LookupAddresses(ctx, env, name.FQDN()).All(); len(addrs) == 0 {
-			return d, diag.Invalid("ns", "%s has no address: add it, as in %s/192.0.2.1", name, name)
+			return d, input.Invalid("ns", "%s has no address: add it, as in %s/192.0.2.1", name, name)
 		}
 		i := slices.IndexFunc(d.Servers, func(s resolver.NameServer) bool { return s.Name == name.FQDN() })
 		if i < 0 {
@@ -251,7 +252,7 @@ func ParseDelegation(ctx context.Context, env *diag.Env, zone string, servers, d
 		rr, err := dns.NewRR(fmt.Sprintf("%s 3600 IN DS %s", d.Zone, text))
 		record, ok := rr.(*dns.DS)
 		if err != nil || !ok || strings.ContainsAny(text, "\n;") {
-			return d, diag.Invalid("ds", "%.100q is no DS record, such as 12345 13 2 and the digest in hexadecimal", text)
+			return d, input.Invalid("ds", "%.100q is no DS record, such as 12345 13 2 and the digest in hexadecimal", text)
 		}
 		d.DS = append(d.DS, record)
 	}

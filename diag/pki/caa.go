@@ -8,7 +8,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 // caaTags are the properties of CAA that are registered (IANA, "Certification Authority Restriction Properties").
@@ -19,8 +20,8 @@ var caaTags = []string{"issue", "issuewild", "iodef", "issuemail", "issuevmc", "
 func CAATags() []string { return slices.Clone(caaTags) }
 
 var (
-	caaDomain    = diag.Regexp(`(?i)\A[a-z0-9](?:-*[a-z0-9])*(?:\.[a-z0-9](?:-*[a-z0-9])*)*\z`)
-	caaParameter = diag.Regexp(`(?i)\A[a-z0-9](?:-*[a-z0-9])*[ \t]*=[ \t]*[!-:<-~]*\z`)
+	caaDomain    = kit.Regexp(`(?i)\A[a-z0-9](?:-*[a-z0-9])*(?:\.[a-z0-9](?:-*[a-z0-9])*)*\z`)
+	caaParameter = kit.Regexp(`(?i)\A[a-z0-9](?:-*[a-z0-9])*[ \t]*=[ \t]*[!-:<-~]*\z`)
 )
 
 // A CAAAuthorization is the value of a property that authorizes an authority (RFC 8659 section 4.2).
@@ -66,9 +67,9 @@ func ParseCAA(value string) (CAAAuthorization, error) {
 		case caaParameter().MatchString(p):
 			a.Parameters = append(a.Parameters, CAAParameter{strings.ToLower(strings.Trim(tag, " \t")), strings.Trim(text, " \t")})
 		case !ok:
-			err = fmt.Errorf("has the parameter %s without a value", diag.Quote(p))
+			err = fmt.Errorf("has the parameter %s without a value", phrase.Quote(p))
 		default:
-			err = fmt.Errorf("has the parameter %s with a character that none may have", diag.Quote(p))
+			err = fmt.Errorf("has the parameter %s with a character that none may have", phrase.Quote(p))
 		}
 	}
 	if err != nil {

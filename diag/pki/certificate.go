@@ -16,7 +16,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // A Certificate describes an X.509 certificate (RFC 5280).
@@ -139,7 +139,7 @@ func alternativeNames(c *x509.Certificate) SAN {
 }
 
 func printable(list []string, limit int) []string {
-	return diag.Map(list[:min(len(list), limit)], func(s string) string { return strings.ToValidUTF8(s, "\uFFFD") })
+	return kit.Map(list[:min(len(list), limit)], func(s string) string { return strings.ToValidUTF8(s, "\uFFFD") })
 }
 
 // KeyUsages are the names of the bits of the Key Usage extension, in order (RFC 5280 section 4.2.1.3).
@@ -170,8 +170,8 @@ var purposes = map[string]string{
 func Purpose(oid string) string { return cmp.Or(purposes[oid], oid) }
 
 func extKeyUsage(c *x509.Certificate) []string {
-	names := diag.Map(c.ExtKeyUsage, func(usage x509.ExtKeyUsage) string { return Purpose(usage.OID().String()) })
-	names = append(names, diag.Map(c.UnknownExtKeyUsage,
+	names := kit.Map(c.ExtKeyUsage, func(usage x509.ExtKeyUsage) string { return Purpose(usage.OID().String()) })
+	names = append(names, kit.Map(c.UnknownExtKeyUsage,
 		func(id asn1.ObjectIdentifier) string { return Purpose(id.String()) })...)
 	return names[:min(len(names), MaxNames)]
 }
@@ -317,7 +317,7 @@ func decodeText(v asn1.RawValue) (string, bool) {
 	case asn1.TagUTF8String, asn1.TagPrintableString, asn1.TagIA5String, asn1.TagNumericString:
 		return strings.ToValidUTF8(string(v.Bytes), string(utf8.RuneError)), true
 	case asn1.TagT61String: // in practice Latin-1
-		return string(diag.Map(v.Bytes, func(c byte) rune { return rune(c) })), true
+		return string(kit.Map(v.Bytes, func(c byte) rune { return rune(c) })), true
 	case asn1.TagBMPString:
 		units := make([]uint16, len(v.Bytes)/2)
 		for i := range units {

@@ -5,7 +5,8 @@ import (
 	"math/big"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 // A CheckCode names a weakness that is looked for in a key: size, exponent, small_factor, fermat, roca,
@@ -29,7 +30,7 @@ const (
 
 // Values lists the weaknesses.
 func (CheckCode) Values() []string {
-	return diag.Values(checkSize, CheckExponent, CheckDebian, CheckROCA, CheckFermat, checkCurve, CheckSmallFactor,
+	return kit.Values(checkSize, CheckExponent, CheckDebian, CheckROCA, CheckFermat, checkCurve, CheckSmallFactor,
 		CheckSmallSecret, CheckSharedPrime, CheckPattern, CheckBlocklist)
 }
 
@@ -44,7 +45,7 @@ const (
 )
 
 // Values lists the outcomes.
-func (CheckStatus) Values() []string { return diag.Values(checkPassed, CheckFailed, CheckSkipped) }
+func (CheckStatus) Values() []string { return kit.Values(checkPassed, CheckFailed, CheckSkipped) }
 
 // A KeyCheck is the outcome of looking for one weakness in a key.
 type KeyCheck struct {
@@ -128,7 +129,7 @@ func (k *Key) checkCurve() KeyCheck {
 	case k.Curve == nil:
 		return skip(checkCurve, "The curve is not known.")
 	case k.Fault != "":
-		return fail(checkCurve, "%s.", diag.Upper(k.Fault))
+		return fail(checkCurve, "%s.", phrase.Capitalize(k.Fault))
 	case k.Curve.OID == "" || k.Y == nil:
 		return skip(checkCurve, "The curve has no name by which its properties could be known, or the point is compressed.")
 	default:
@@ -138,7 +139,7 @@ func (k *Key) checkCurve() KeyCheck {
 
 func (k *Key) searches() []KeyCheck {
 	codes := []CheckCode{CheckSmallFactor, CheckFermat, CheckROCA, CheckSmallSecret, CheckPattern}
-	return diag.Map(codes, func(code CheckCode) KeyCheck {
+	return kit.Map(codes, func(code CheckCode) KeyCheck {
 		if skipped := k.unsearchable(code); skipped.Code != "" {
 			return skipped
 		}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // Factorable returns why the private key of an RSA modulus of any size can be computed; empty if no way is known. It
@@ -168,7 +168,7 @@ const (
 )
 
 var ratioRoots = sync.OnceValue(func() []*big.Int {
-	return diag.Map(ratios, func(r [2]int64) *big.Int {
+	return kit.Map(ratios, func(r [2]int64) *big.Int {
 		root := new(big.Int).Lsh(big.NewInt(4*r[0]*r[1]), 2*ratioRootBits)
 		return root.Sqrt(root)
 	})

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"math/big"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"golang.org/x/crypto/cryptobyte"
 	asn1tag "golang.org/x/crypto/cryptobyte/asn1"
 )
@@ -209,7 +209,7 @@ const (
 )
 
 // Values lists the kinds.
-func (KeyAlgorithm) Values() []string { return diag.Values(RSA, ECDSA, Ed25519, dsa, OtherKey) }
+func (KeyAlgorithm) Values() []string { return kit.Values(RSA, ECDSA, Ed25519, dsa, OtherKey) }
 
 // A PublicKey describes a public key.
 type PublicKey struct {

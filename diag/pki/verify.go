@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 // A Reason is why a chain of certificates is not trusted.
@@ -30,7 +31,7 @@ const (
 
 // Values lists the reasons.
 func (Reason) Values() []string {
-	return diag.Values(NoCertificate, SelfSignedLeaf, UnknownAuthority, Incomplete, Expired, NotYetValid, WrongUsage,
+	return kit.Values(NoCertificate, SelfSignedLeaf, UnknownAuthority, Incomplete, Expired, NotYetValid, WrongUsage,
 		WrongName, BadChain)
 }
 
@@ -194,7 +195,7 @@ func (v Verifier) invalid(leaf *x509.Certificate, e x509.CertificateInvalidError
 	case x509.NotAuthorizedToSign:
 		return BadChain, which + " is signed by a certificate that may not sign others"
 	case x509.CANotAuthorizedForThisName:
-		return BadChain, which + " breaks the name constraints of an authority above it: " + diag.Clip(e.Detail, maxDetail)
+		return BadChain, which + " breaks the name constraints of an authority above it: " + phrase.Clip(e.Detail, maxDetail)
 	case x509.TooManyIntermediates:
 		return BadChain, "there are more intermediate certificates than an authority allows"
 	default:

@@ -7,13 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
 // Short returns the common name, or else the organization.
 func (n *Name) Short() string {
-	return diag.Clip(cmp.Or(n.CommonName, strings.Join(n.Organization, ", "), n.Raw), maxShort)
+	return phrase.Clip(cmp.Or(n.CommonName, strings.Join(n.Organization, ", "), n.Raw), maxShort)
 }
 
 // maxShort bounds a name that is shown, in bytes.
@@ -22,7 +23,7 @@ const maxShort = 100
 // Maker is the organization behind a name, and the name.
 func (n *Name) Maker() string {
 	short := n.Short()
-	if org := diag.Clip(strings.Join(n.Organization, ", "), maxShort); org != "" && !strings.HasPrefix(short, org) {
+	if org := phrase.Clip(strings.Join(n.Organization, ", "), maxShort); org != "" && !strings.HasPrefix(short, org) {
 		return org + " (" + short + ")"
 	}
 	return short
@@ -38,7 +39,7 @@ func (c *Certificate) Remaining() string {
 
 // Short lists names, at most so many of them.
 func (s *SAN) Short(most int) string {
-	return diag.Series(slices.Concat(s.DNS, diag.Map(s.IP, netip.Addr.String), s.Email, s.URI), most)
+	return phrase.Series(slices.Concat(s.DNS, kit.Map(s.IP, netip.Addr.String), s.Email, s.URI), most)
 }
 
 // Short is the kind and the size of a key.

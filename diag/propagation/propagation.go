@@ -10,8 +10,11 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 )
 
@@ -46,7 +49,7 @@ type Report struct {
 }
 
 // Rules describes the rules behind the findings.
-func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*Report) Rules() []rule.Description { return rules.Describe() }
 
 // Authoritative holds the answers of the authoritative servers.
 type Authoritative struct {
@@ -86,7 +89,7 @@ const (
 
 // Values lists the statuses.
 func (Status) Values() []string {
-	return diag.Values(match, mismatch, nxDomain, noData, servFail, refused, timedOut, failed)
+	return kit.Values(match, mismatch, nxDomain, noData, servFail, refused, timedOut, failed)
 }
 
 // A Resolver is the answer of one resolver.
@@ -125,7 +128,7 @@ const (
 )
 
 // Values lists them.
-func (Progress) Values() []string { return diag.Values(complete, partly, nowhere, inconclusive) }
+func (Progress) Values() []string { return kit.Values(complete, partly, nowhere, inconclusive) }
 
 // A Summary counts resolvers.
 type Summary struct {
@@ -173,7 +176,7 @@ func (c Checker) Check(ctx context.Context, env *diag.Env, req Request) (*Report
 
 func (c Checker) prepare(req Request) (*evidence, error) {
 	if req.Name.IsZero() {
-		return nil, diag.Invalid("qname", "is required")
+		return nil, input.Invalid("qname", "is required")
 	}
 	if req.Type == 0 {
 		req.Type = resolve.Type(dns.TypeA)
@@ -198,20 +201,20 @@ func (c Checker) prepare(req Request) (*evidence, error) {
 const maxChosen = 50
 
 func choose(vantages []Vantage, ids []string) ([]*probe, error) {
-	names := diag.Map(vantages, func(v Vantage) string { return v.ID })
+	names := kit.Map(vantages, func(v Vantage) string { return v.ID })
 	if len(ids) == 0 {
 		ids = names
 	} else if len(ids) > maxChosen {
-		return nil, diag.Invalid("resolvers", "there may be at most %d", maxChosen)
+		return nil, input.Invalid("resolvers", "there may be at most %d", maxChosen)
 	}
 	var probes []*probe
 	for i, id := range ids {
 		at := slices.Index(names, id)
 		if at < 0 {
-			return nil, diag.Invalid(fmt.Sprintf("resolvers[%d]", i), "%.40q is none of %s", id, strings.Join(names, ", "))
+			return nil, input.Invalid(fmt.Sprintf("resolvers[%d]", i), "%.40q is none of %s", id, strings.Join(names, ", "))
 		}
 		if slices.Contains(ids[:i], id) {
-			return nil, diag.Invalid(fmt.Sprintf("resolvers[%d]", i), "%q stands twice", id)
+			return nil, input.Invalid(fmt.Sprintf("resolvers[%d]", i), "%q stands twice", id)
 		}
 		probes = append(probes, &probe{vantage: vantages[at], transport: vantages[at].Transport})
 	}
@@ -313,5 +316,5 @@ func (s *probe) look(ctx context.Context, env *diag.Env, e *evidence) {
 
 // upstreamID names a set of servers by what it is made of, since lists of vantages may be replaced.
 func upstreamID(servers []resolver.Server) string {
-	return "propagation " + strings.Join(diag.Map(servers, resolver.Server.String), " ")
+	return "propagation " + strings.Join(kit.Map(servers, resolver.Server.String), " ")
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
 )
@@ -17,12 +19,12 @@ func truthTold(e *evidence) bool { return e.truth.told }
 
 // The sources of the rules that may be unanswered.
 const (
-	reference diag.Source = "reference" // what resolvers are held against
-	servers   diag.Source = "servers"   // what each authoritative server says
+	reference rule.Source = "reference" // what resolvers are held against
+	servers   rule.Source = "servers"   // what each authoritative server says
 )
 
-// Unanswered implements [diag.Unanswerer]. A server that is silent may have the newest version of the zone.
-func (e *evidence) Unanswered() (open []diag.Source) {
+// Unanswered implements [rule.Unanswerer]. A server that is silent may have the newest version of the zone.
+func (e *evidence) Unanswered() (open []rule.Source) {
 	quiet := len(e.silent) > 0 || e.notFollowed
 	if quiet {
 		open = append(open, servers)
@@ -34,23 +36,23 @@ func (e *evidence) Unanswered() (open []diag.Source) {
 }
 
 var rules = slices.Concat(
-	authorityRules.With(diag.Rule[*evidence]{Reads: []diag.Source{servers}, HoldsWhenUnanswered: true}),
-	resolverRules.Reading(diag.FromRequest))
+	authorityRules.With(rule.Rule[*evidence]{Reads: []rule.Source{servers}, HoldsWhenUnanswered: true}),
+	resolverRules.Reading(rule.FromRequest))
 
-var authorityRules = diag.Rules[*evidence]{{
+var authorityRules = rule.Rules[*evidence]{{
 	Code: "propagation.authority.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:         "RFC 1034 section 4.2.1",
 	Title:       "No usable answer from the authoritative servers",
 	Requirement: "An authoritative server gave a usable answer",
 	Advice:      "Fix the zone's name servers or its delegation: run domain/dns-check on the domain.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.truth.told {
 			return nil
 		}
 		if err := e.authority.zone.Err; err != nil {
-			return diag.Fail("No authoritative server gave a usable answer for %s: %s.", e.name, diag.Reason(err))
+			return rule.Fail("No authoritative server gave a usable answer for %s: %s.", e.name, diag.Reason(err))
 		}
-		return diag.Fail("No authoritative server gave a usable answer for %s.", e.name)
+		return rule.Fail("No authoritative server gave a usable answer for %s.", e.name)
 	},
 }, {
 	Code: "propagation.authority.inconsistent", Severity: diag.Error, Ref: "RFC 1034 section 4.3.5",
@@ -62,26 +64,26 @@ var authorityRules = diag.Rules[*evidence]{{
 	Title: "SOA serials differ", Requirement: "All authoritative servers have the same SOA serial",
 	Advice: "Wait a minute. If the serials still differ, check that the secondary servers can transfer the zone.",
 	When:   func(e *evidence) bool { return truthTold(e) && e.versions == 1 },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.serials > 1, "The name servers have %d different SOA serials.", e.serials)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.serials > 1, "The name servers have %d different SOA serials.", e.serials)
 	},
 }, {
 	Code: "propagation.authority.lame", Severity: diag.Error, Ref: "RFC 1912 section 2.8, RFC 9499 section 7",
 	Title: "Lame delegation", Requirement: "Every name server is authoritative for the zone",
 	Advice: "Load the zone on the server, or remove its NS record from the zone and from the parent zone.",
-	Fails:  func(e *evidence) diag.Failures { return serversThat(e.notServing, "is not authoritative for the zone") },
+	Fails:  func(e *evidence) rule.Failures { return serversThat(e.notServing, "is not authoritative for the zone") },
 }, {
 	Code: "propagation.authority.silent", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:   "RFC 2182 section 3.1",
 	Title: "Name server did not respond", Requirement: "Every name server responded",
 	Advice: "Check that the server runs, has a public address, and that firewalls allow DNS.",
-	Fails:  func(e *evidence) diag.Failures { return serversThat(e.silent, "could not be queried") },
+	Fails:  func(e *evidence) rule.Failures { return serversThat(e.silent, "could not be queried") },
 }, {
 	Code: "propagation.expected.unpublished", Severity: diag.Error, Ref: "RFC 1034 section 4.2",
 	Title: "Expected records not published", Requirement: "The authoritative servers publish the expected records",
 	Advice: "Publish the records in the zone, or correct the expected values.",
 	When:   func(e *evidence) bool { return truthTold(e) && len(e.expected) > 0 },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.truth.same(e.reference) {
 			return nil
 		}
@@ -89,7 +91,7 @@ var authorityRules = diag.Rules[*evidence]{{
 		if strings.EqualFold(e.truth.key(), e.reference.key()) {
 			detail += " That differs from what is expected in the case of letters alone, which counts here."
 		}
-		return diag.Failures{{Detail: detail}}
+		return rule.Failures{{Detail: detail}}
 	},
 }, {
 	Code: "propagation.name.nxdomain", Severity: diag.Warning, Fact: ground.NoName,
@@ -97,8 +99,8 @@ var authorityRules = diag.Rules[*evidence]{{
 	Title: "Name does not exist", Requirement: "The name exists",
 	Advice: "Check the spelling. If it is right, add records for the name to its zone.",
 	When:   func(e *evidence) bool { return truthTold(e) && len(e.expected) == 0 },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.truth.rcode == dns.RcodeNameError, "The authoritative servers answer NXDOMAIN for %s.", e.name)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.truth.rcode == dns.RcodeNameError, "The authoritative servers answer NXDOMAIN for %s.", e.name)
 	},
 }, {
 	Code: "propagation.records.nodata", Severity: diag.Info, Ref: "RFC 2308 section 2.2",
@@ -107,30 +109,30 @@ var authorityRules = diag.Rules[*evidence]{{
 	When: func(e *evidence) bool {
 		return truthTold(e) && len(e.expected) == 0 && e.truth.rcode == dns.RcodeSuccess
 	},
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.truth.values) == 0, "The authoritative servers answer that %s has no %s record.", e.name, e.qtype)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(len(e.truth.values) == 0, "The authoritative servers answer that %s has no %s record.", e.name, e.qtype)
 	},
 }}
 
-var resolverRules = diag.Rules[*evidence]{{
+var resolverRules = rule.Rules[*evidence]{{
 	Code: "propagation.resolver.none", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 1034 section 5",
 	Title: "No resolver gave a usable answer", Requirement: "A resolver gave a usable answer",
 	Advice: "Try again later, or query other resolvers.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		some := slices.ContainsFunc(e.probes, (*probe).answered)
-		return diag.FailIf(!some, "None of the %d resolvers gave a usable answer.", len(e.probes))
+		return rule.FailIf(!some, "None of the %d resolvers gave a usable answer.", len(e.probes))
 	},
 }, {
 	Code: "propagation.resolver.few", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	DependsOn: []diag.Code{"propagation.resolver.none"}, Ref: "RFC 1034 section 5",
 	Title: "Most resolvers gave no usable answer", Requirement: "At least half of the resolvers gave a usable answer",
 	Advice: "Try again later, or query other resolvers.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		s := e.summary()
-		return diag.FailIf(2*s.AnsweredCount < s.ResolverCount, "Of %d resolvers, %d gave a usable answer.", s.ResolverCount, s.AnsweredCount)
+		return rule.FailIf(2*s.AnsweredCount < s.ResolverCount, "Of %d resolvers, %d gave a usable answer.", s.ResolverCount, s.AnsweredCount)
 	},
 }, {
-	Code: "propagation.resolver.stale", Severity: diag.Warning, Reads: []diag.Source{reference},
+	Code: "propagation.resolver.stale", Severity: diag.Warning, Reads: []rule.Source{reference},
 	Ref:   "RFC 1034 section 3.6",
 	Title: "Resolvers return different records", Requirement: "No resolver returns different records",
 	Advice: "Wait until the cached answer has expired, or use the operator's cache-flush page if there is one.",
@@ -138,7 +140,7 @@ var resolverRules = diag.Rules[*evidence]{{
 		return view.If(s.status == mismatch && s.filtered == "", e.holds(s))
 	}),
 }, {
-	Code: "propagation.resolver.missing", Severity: diag.Warning, Reads: []diag.Source{reference},
+	Code: "propagation.resolver.missing", Severity: diag.Warning, Reads: []rule.Source{reference},
 	Ref:   "RFC 2308 section 5",
 	Title: "Resolvers do not return the records", Requirement: "No resolver lacks the records",
 	Advice: "Wait until the cached answer has expired: resolvers also cache that a record does not exist.",
@@ -172,11 +174,11 @@ var resolverRules = diag.Rules[*evidence]{{
 }}
 
 // resolversThat lists the resolvers for which a function returns a text.
-func resolversThat(tell func(*evidence, *probe) string) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		return diag.FailEach(e.probes, func(s *probe) diag.Failures {
+func resolversThat(tell func(*evidence, *probe) string) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
+		return rule.FailEach(e.probes, func(s *probe) rule.Failures {
 			what := tell(e, s)
-			return diag.FailIf(what != "", "%s %s.", s.vantage.Name, what).About(s.vantage.ID)
+			return rule.FailIf(what != "", "%s %s.", s.vantage.Name, what).About(s.vantage.ID)
 		}).Joined()
 	}
 }
@@ -200,25 +202,25 @@ func (e *evidence) alsoAuthoritative(s *probe) string {
 	return ""
 }
 
-func serversThat(servers []*authServer, what string) diag.Failures {
-	return diag.FailEach(servers, func(s *authServer) diag.Failures {
+func serversThat(servers []*authServer, what string) rule.Failures {
+	return rule.FailEach(servers, func(s *authServer) rule.Failures {
 		name := strings.TrimSuffix(s.name, ".")
 		where := name
 		if s.addr.IsValid() {
 			where += " (" + text(s.addr) + ")"
 		}
-		return diag.Fail("%s %s: %s.", where, what, diag.Reason(s.err)).About(name)
+		return rule.Fail("%s %s: %s.", where, what, diag.Reason(s.err)).About(name)
 	}).Joined()
 }
 
 // disagreements lists the servers whose answer differs from the reference.
-func disagreements(e *evidence) diag.Failures {
-	return diag.FailEach(e.authority.servers, func(s *authServer) diag.Failures {
+func disagreements(e *evidence) rule.Failures {
+	return rule.FailEach(e.authority.servers, func(s *authServer) rule.Failures {
 		if s.err != nil || s.observation.same(e.truth) {
 			return nil
 		}
 		name := strings.TrimSuffix(s.name, ".")
-		return diag.Fail("%s (%s)%s answers %s; others answer %s.", name, text(s.addr), serialText(s.serial),
+		return rule.Fail("%s (%s)%s answers %s; others answer %s.", name, text(s.addr), serialText(s.serial),
 			s.observation.words(), e.truth.words()).About(name)
 	}).Joined()
 }
@@ -237,7 +239,7 @@ func (s observation) words() string {
 	case len(s.values) == 0:
 		return "that there is no such record"
 	}
-	return diag.Clip(strings.Join(s.values, ", "), maxValueText)
+	return phrase.Clip(strings.Join(s.values, ", "), maxValueText)
 }
 
 // duration writes seconds for people, rounded up.
@@ -258,7 +260,7 @@ func duration(seconds uint32) string {
 
 // texts are the headlines of a check where the gravest finding does not say it. The progress in numbers is in the
 // summary.
-var texts = diag.Texts{
+var texts = rule.Texts{
 	"valid": {
 		Headline: "All resolvers that answered agree",
 		Sub:      "Each of them returns the expected records. Nothing needs to be done.",

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
@@ -26,13 +28,13 @@ const (
 // expectedValues brings the data that a request expects into their normal form.
 func expectedValues(qtype resolve.Type, texts []string) ([]string, error) {
 	if len(texts) > maxExpected {
-		return nil, diag.Invalid("expected", "there may be at most %d", maxExpected)
+		return nil, input.Invalid("expected", "there may be at most %d", maxExpected)
 	}
 	values := []string{}
 	for i, text := range texts {
 		v, err := parseValue(qtype, text)
 		if err != nil {
-			return nil, diag.Invalid(fmt.Sprintf("expected[%d]", i), "%.100q is not the data of a record of type %s: %v",
+			return nil, input.Invalid(fmt.Sprintf("expected[%d]", i), "%.100q is not the data of a record of type %s: %v",
 				text, qtype, err)
 		}
 		values = append(values, v)
@@ -73,7 +75,7 @@ func parseValue(qtype resolve.Type, text string) (string, error) {
 
 // valuesOf returns the data of records as a sorted set in normal form.
 func valuesOf(rrs []dns.RR) []string {
-	values := diag.Map(rrs, valueOf)
+	values := kit.Map(rrs, valueOf)
 	slices.Sort(values)
 	return slices.Compact(values)
 }
@@ -124,7 +126,7 @@ func propertyValue(tag, value string) string {
 	if !slices.Contains([]string{"issue", "issuewild", "issuemail"}, tag) {
 		return value
 	}
-	parts := diag.Map(strings.Split(value, ";"), strings.TrimSpace)
+	parts := kit.Map(strings.Split(value, ";"), strings.TrimSpace)
 	parts[0] = strings.ToLower(parts[0])
 	return strings.TrimSpace(strings.Join(parts, "; "))
 }

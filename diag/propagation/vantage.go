@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolver"
 )
 
@@ -202,6 +203,6 @@ func public(id, operator, country string) Vantage {
 	p := known[slices.IndexFunc(known, func(p resolver.PublicResolver) bool { return p.ID == id })]
 	return Vantage{
 		ID: id, Name: p.Name, Operator: operator, Country: country, Transport: resolver.UDP,
-		Addresses: diag.Map(slices.Concat(p.IPv4, p.IPv6), netip.Addr.String),
+		Addresses: kit.Map(slices.Concat(p.IPv4, p.IPv6), netip.Addr.String),
 	}
 }

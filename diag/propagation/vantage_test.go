@@ -10,6 +10,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -289,7 +290,7 @@ func TestEnumerations(t *testing.T) {
 	assert.Equal(t, []string{"match", "mismatch", "nxdomain", "nodata", "servfail", "refused", "timeout", "error"},
 		Status("").Values())
 	assert.Equal(t, []string{"complete", "partial", "none", "inconclusive"}, Progress("").Values())
-	var _ interface{ Rules() []diag.RuleInfo } = (*Report)(nil)
+	var _ interface{ Rules() []rule.Description } = (*Report)(nil)
 }
 
 // Any reply of a server can be compared, judged and described.

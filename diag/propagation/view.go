@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -17,13 +17,13 @@ const maxNamed = 4
 func (r *Report) View() *view.View {
 	v := view.OfText(r.Name.String()+" "+r.Type.String(), r.Text, r.Findings, r.Partial)
 	s := r.Summary
-	agree := fmt.Sprintf("%d of %s", s.MatchCount, diag.Count(s.AnsweredCount, "resolver"))
+	agree := fmt.Sprintf("%d of %s", s.MatchCount, phrase.Count(s.AnsweredCount, "resolver"))
 	v.Fact("agree", cmp.Or(view.If(s.AnsweredCount == 0, "no resolver gave a usable answer"), agree+" that answered"),
 		"propagation.resolver.stale", "propagation.resolver.missing", "propagation.resolver.none",
 		"propagation.resolver.few")
-	v.Fact("expected", diag.Series(r.Expected, maxNamed), "propagation.expected")
+	v.Fact("expected", phrase.Series(r.Expected, maxNamed), "propagation.expected")
 	a := r.Authoritative
-	v.Fact("zone says", cmp.Or(view.If(!a.Found, "not known"), cmp.Or(diag.Series(a.Values, maxNamed), "no record")+
+	v.Fact("zone says", cmp.Or(view.If(!a.Found, "not known"), cmp.Or(phrase.Series(a.Values, maxNamed), "no record")+
 		view.If(!a.Consistent, ", but not all of its servers")),
 		"propagation.authority", "propagation.name", "propagation.records")
 	if a.TTL != nil {
@@ -33,7 +33,7 @@ func (r *Report) View() *view.View {
 	v.BriefIf(s.AnsweredCount > 0, agree+" agree")
 	d := v.Rows(view.Table, "Who returns what", "answer", "resolvers", "who")
 	for _, g := range r.groups() {
-		d.Marked(g.mark, g.note, g.answer, fmt.Sprint(len(g.who)), diag.Series(g.who, maxNamed))
+		d.Marked(g.mark, g.note, g.answer, fmt.Sprint(len(g.who)), phrase.Series(g.who, maxNamed))
 	}
 	return v
 }
@@ -51,7 +51,7 @@ func (r *Report) until() string {
 	}
 	d := time.Duration(left) * time.Second
 	end := r.CheckedAt.UTC().Add(d).Format("2006-01-02 15:04 MST")
-	return fmt.Sprintf("the last old copy expires in %s (%s)", diag.Span(d), end)
+	return fmt.Sprintf("the last old copy expires in %s (%s)", phrase.Duration(d), end)
 }
 
 // A group is resolvers that return the same, as a row.
@@ -82,7 +82,7 @@ func (r *Report) groups() []*group {
 }
 
 func (r *Resolver) group() *group {
-	g := &group{answer: cmp.Or(diag.Series(r.Values, maxNamed), r.Rcode), note: r.Error}
+	g := &group{answer: cmp.Or(phrase.Series(r.Values, maxNamed), r.Rcode), note: r.Error}
 	switch r.Status {
 	case match:
 		g.mark = view.Good

@@ -10,6 +10,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // maxRedirects bounds the redirections of an RDAP service, as from one regional registry to another
@@ -161,9 +162,9 @@ const maxPhrase = 200
 // without marks of comments before it.
 var (
 	// anyName matches the name that a line is about, with its quotes or brackets.
-	anyName = diag.Regexp(`["'\[]?\b[a-z0-9_-]+(?:\.[a-z0-9_-]+)+["'\]]?`)
+	anyName = kit.Regexp(`["'\[]?\b[a-z0-9_-]+(?:\.[a-z0-9_-]+)+["'\]]?`)
 
-	absentPhrase = diag.Regexp(`^(?:` +
+	absentPhrase = kit.Regexp(`^(?:` +
 		`no match|nincs talalat|no matching|no matches|not found|no found|no data (?:was )?found|no entries found|` +
 		`no objects? found|no such domain|(?:there is )?no information available (?:about|on)|nothing found|` +
 		`no records? (?:found|matching)|no domain|we do not have an entry|error:\s?(?:10[13]|no entries)|` +
@@ -176,16 +177,16 @@ var (
 		`no (?:existe|se encuentra|match|entries found)|unknown|(?:is )?available for (?:registration|purchase)|` +
 		`is not available in our (?:whois )?database|0 results|(?:(?:is|are) )?(?:available|free|disponible)[.!]?$))|` +
 		`no se encontro el objeto|: nothing found for this query`)
-	reservedPhrase = diag.Regexp(`^reserved\.?$|in stop-list|prohibited from registration|^not available for (?:second level )?registration|^reserved (?:by|domain|name)|` +
+	reservedPhrase = kit.Regexp(`^reserved\.?$|in stop-list|prohibited from registration|^not available for (?:second level )?registration|^reserved (?:by|domain|name)|` +
 		`^(?:this |the )?(?:domain|name|domain name) (?:is |has been )?reserved|^reserved by registry|is reserved\.?$|` +
 		`cannot be registered|can not be registered|^blocked by|this name is not available for registration`)
 	// blockedPhrase says likewise that a trademark or the registry itself blocks the name, with more than fits a
 	// phrase.
-	blockedPhrase = diag.Regexp(`^(?:the )?registration of this (?:domain|name|domain name) is (?:restricted|blocked|prohibited)` +
+	blockedPhrase = kit.Regexp(`^(?:the )?registration of this (?:domain|name|domain name) is (?:restricted|blocked|prohibited)` +
 		`(?:,? (?:as|because|since|due|under|by)\b|[.,]|$)|` +
 		`^this (?:domain|name|domain name) (?:is |has been )?(?:currently )?(?:blocked|protected) (?:by|under|through|from)\b|` +
 		`^this (?:platinum|premium) (?:domain|name)\b`)
-	limitedPhrase = diag.Regexp(`(?:limit|quota|query rate|queries|consultas) (?:\S+ ){0,5}?(?:exceeded|reached|excedidas)|` +
+	limitedPhrase = kit.Regexp(`(?:limit|quota|query rate|queries|consultas) (?:\S+ ){0,5}?(?:exceeded|reached|excedidas)|` +
 		`reached (?:the|your|our) (?:query )?limit|exceeded (?:the|your|our) |exceeded allowed|have exceeded|has exceeded|` +
 		`is too frequent|interval is too short|still in grace period|excessive querying, grace|address used more than|^denied$|requests .{0,30}not permitted|` +
 		`requests from (?:this|your) \S+ (?:is|are) (?:limited|restricted)|` +

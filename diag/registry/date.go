@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // Numeric dates are read in the context of the whole answer: 05/12/1994 is the fifth of December or the twelfth of
@@ -50,11 +50,11 @@ type dateReader struct {
 
 var (
 	// A date in figures within a text. Those of two digits for the year are looked for in fields alone.
-	figuresWithin = diag.Regexp(`\b(\d{1,2})([./-]) ?(\d{1,2})([./-]) ?((?:19[89]|20\d)\d)\b`)
-	figures       = diag.Regexp(`^(\d{1,2})([./-]) ?(\d{1,2})([./-]) ?(\d{4}|\d{2})(?:[T ](.*))?$`)
+	figuresWithin = kit.Regexp(`\b(\d{1,2})([./-]) ?(\d{1,2})([./-]) ?((?:19[89]|20\d)\d)\b`)
+	figures       = kit.Regexp(`^(\d{1,2})([./-]) ?(\d{1,2})([./-]) ?(\d{4}|\d{2})(?:[T ](.*))?$`)
 	// How a server explains the form of its dates: "Expiration Date (dd/mm/yyyy)".
-	dayFirstForm   = diag.Regexp(`(?i)\b(?:dd|jj|tt)[./-]mm[./-](?:yy|aa|jj)`)
-	monthFirstForm = diag.Regexp(`(?i)\bmm[./-]dd[./-]yy`)
+	dayFirstForm   = kit.Regexp(`(?i)\b(?:dd|jj|tt)[./-]mm[./-](?:yy|aa|jj)`)
+	monthFirstForm = kit.Regexp(`(?i)\bmm[./-]dd[./-]yy`)
 )
 
 // recordDates returns the reader for an answer of a WHOIS server about a domain.
@@ -164,7 +164,7 @@ func (d *dateReader) ordered(text string) string {
 		return text
 	}
 	possible := ordersOf(m)
-	dates := diag.Map(possible, func(o dateOrder) string { date, _ := inOrder(m, o); return date })
+	dates := kit.Map(possible, func(o dateOrder) string { date, _ := inOrder(m, o); return date })
 	slices.Sort(dates)
 	if len(slices.Compact(dates)) > 1 { // the date alone is ambiguous
 		if proven, known := d.proven[m[2]+fmt.Sprint(len(m[5]))]; known {
@@ -201,11 +201,11 @@ var zones = map[string]int{
 }
 
 var (
-	dateNoise   = diag.Regexp(`(?i)^(since|on)\s+|\s*#\d+$|\s*\(YYYY-MM-DD\)$|\s+at(\s)|\b(\d{1,2})(?:st|nd|rd|th)\b`)
-	dateZone    = diag.Regexp(`\s*\(?\b([A-Z]{3,4})\)?$`)
-	dateOffset  = diag.Regexp(`\s*\(?(?:GMT|UTC)\s*([+-])(\d{1,2})(?::(\d{2}))?\)?$`)
-	dateBehind  = diag.Regexp(`^\S.* (\d{8}|\d{14})(?: \(.*\))?$`) // "changed: <email> 20260101", RFC 2622 section 3.1
-	dateDoubleT = diag.Regexp(`^(\d{4}-\d{2}-\d{2})-T`)
+	dateNoise   = kit.Regexp(`(?i)^(since|on)\s+|\s*#\d+$|\s*\(YYYY-MM-DD\)$|\s+at(\s)|\b(\d{1,2})(?:st|nd|rd|th)\b`)
+	dateZone    = kit.Regexp(`\s*\(?\b([A-Z]{3,4})\)?$`)
+	dateOffset  = kit.Regexp(`\s*\(?(?:GMT|UTC)\s*([+-])(\d{1,2})(?::(\d{2}))?\)?$`)
+	dateBehind  = kit.Regexp(`^\S.* (\d{8}|\d{14})(?: \(.*\))?$`) // "changed: <email> 20260101", RFC 2622 section 3.1
+	dateDoubleT = kit.Regexp(`^(\d{4}-\d{2}-\d{2})-T`)
 )
 
 // parse parses a date in any of the forms that registries use. A time without a zone is read as UTC, which is right

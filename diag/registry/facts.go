@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // facts are the data of a registry's answers for a domain, in any protocol.
@@ -207,7 +208,7 @@ const (
 )
 
 // Values lists the impacts.
-func (Impact) Values() []string { return diag.Values(protective, neutral, problem) }
+func (Impact) Values() []string { return kit.Values(protective, neutral, problem) }
 
 // A Status is a state of the registration.
 type Status struct {
@@ -234,7 +235,7 @@ var statuses = sync.OnceValue(func() (list []statusRow) {
 		code, beside, _ := strings.Cut(columns[1], " + ")
 		names := strings.Split(code, " | ")
 		list = append(list, statusRow{
-			Status{Code: names[0], Meaning: columns[2], Impact: Impact(columns[0])}, diag.Map(names, letters), beside,
+			Status{Code: names[0], Meaning: columns[2], Impact: Impact(columns[0])}, kit.Map(names, letters), beside,
 		})
 	}
 	return list

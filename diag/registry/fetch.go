@@ -11,6 +11,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/suffix"
 )
 
 // domainEvidence is the input of the rules and the report.
@@ -236,7 +237,7 @@ const (
 // Below private suffixes, such as github.io, names are not registered with a registry, unless one is known for the
 // suffix.
 func (c *Client) registered(name string) (domain string, isSuffix bool) {
-	suffix, _ := diag.RegistrySuffix(name, c.known)
+	suffix, _ := suffix.Registry(name, c.known)
 	if suffix == name {
 		return name, true
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"go4.org/netipx"
 )
 
@@ -300,7 +301,7 @@ func (e *ipEvidence) report(raw bool, ended time.Time) *IPReport {
 	f, verdict := e.facts, ipRules.Judge(e, ipTexts)
 	r := &IPReport{
 		Text: verdict.Text(), IP: e.ip, Version: e.ip.Version(), Source: e.source, Registry: e.registry,
-		Purpose: diag.OrZero(e.purpose), Network: f.network, Organization: f.organization, ASN: f.asn, Abuse: f.abuse,
+		Purpose: kit.OrZero(e.purpose), Network: f.network, Organization: f.organization, ASN: f.asn, Abuse: f.abuse,
 		Contacts: append([]IPContact{}, f.contacts...), Referrals: e.referrals(), Timing: diag.NewTiming(e.now, ended),
 		Findings: verdict.Findings, Partial: !e.outcome.conclusive(),
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"go4.org/netipx"
 )
 
@@ -54,7 +54,7 @@ func objects(text string) []whoisObject {
 }
 
 // abuseComment matches RIPE's comment with the abuse contact.
-var abuseComment = diag.Regexp(`(?m)^% Abuse contact for '[^']*' is '([^'\s]+@[^'\s]+)'`)
+var abuseComment = kit.Regexp(`(?m)^% Abuse contact for '[^']*' is '([^'\s]+@[^'\s]+)'`)
 
 // readNetwork reads the answer of a WHOIS server about an address.
 func readNetwork(text string, ip netip.Addr) *networkRecord {
@@ -123,7 +123,7 @@ func (n *networkRecord) network(o whoisObject, ip netip.Addr) {
 }
 
 // nameAndHandle matches ARIN's form of an organization.
-var nameAndHandle = diag.Regexp(`^(.*\S)\s+\(([A-Z0-9-]+)\)$`)
+var nameAndHandle = kit.Regexp(`^(.*\S)\s+\(([A-Z0-9-]+)\)$`)
 
 func parseNetwork(text string) (start, end netip.Addr) {
 	if p, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // The classes of objects that are asked for (RFC 9083 section 5).
@@ -85,7 +85,7 @@ func parseObject(data []byte) (*object, error) {
 
 func (o *object) readEvents(n node) {
 	events := n.get("events").list()
-	dates := datesOf(diag.Map(events, func(e node) string { return e.get("eventDate").text() })...)
+	dates := datesOf(kit.Map(events, func(e node) string { return e.get("eventDate").text() })...)
 	for _, e := range events {
 		action := strings.ToLower(e.get("eventAction").text())
 		when, ok := dates.parse(e.get("eventDate").text())
@@ -295,7 +295,7 @@ func (n node) list() []node {
 	if !ok {
 		return []node{n}
 	}
-	return diag.Map(array[:min(len(array), maxList)], func(v any) node { return node{v} })
+	return kit.Map(array[:min(len(array), maxList)], func(v any) node { return node{v} })
 }
 
 func (n node) at(i int) node {

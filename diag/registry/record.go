@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // The keys under which registries write what is looked for, each as normalKey has it.
@@ -69,7 +69,7 @@ type record struct {
 }
 
 // contactSections are paragraphs about others than the domain, in which dates and statuses are theirs.
-var contactSections = diag.Regexp(`regist(rant|rar)|holder|owner|admin|tech|billing|contact|person|role|` +
+var contactSections = kit.Regexp(`regist(rant|rar)|holder|owner|admin|tech|billing|contact|person|role|` +
 	`nic-hdl|organi[sz]ation|reseller|mntner|service-provider|irt`)
 
 // readRecord reads the answer of a WHOIS server about a domain.
@@ -147,7 +147,7 @@ func (r *record) read(f field, name string) {
 
 // endInStatus is how two registries tell when the registration ends: "[State] Connected (2027/03/31)" for organizations
 // under jp, whose statuses alone are called a state, and "OK-UNTIL 20270102120000" under com.ua.
-var endInStatus = diag.Regexp(`^(?:(Connected|Registered) \((\d{4}/\d\d/\d\d)\)|OK-UNTIL (\d{14}))$`)
+var endInStatus = kit.Regexp(`^(?:(Connected|Registered) \((\d{4}/\d\d/\d\d)\)|OK-UNTIL (\d{14}))$`)
 
 // readServer reads a name server with its addresses: "ns.example.com. [192.0.2.1]".
 func (r *record) readServer(f field, name string) {
@@ -175,13 +175,13 @@ func (r *record) readServer(f field, name string) {
 }
 
 // statusSeparator is a comma between two statuses of EPP, which have no spaces.
-var statusSeparator = diag.Regexp(`,(client|server|pending|add|auto|ok|inactive)`)
+var statusSeparator = kit.Regexp(`,(client|server|pending|add|auto|ok|inactive)`)
 
 // stateOfDomain are words by which the key "state" speaks of a domain, and not of where a contact lives.
-var stateOfDomain = diag.Regexp(`(?i)regist|delegat|verif|^ok|active|hold|lock|expire|delet|pend|quarant|free|avail|connect`)
+var stateOfDomain = kit.Regexp(`(?i)regist|delegat|verif|^ok|active|hold|lock|expire|delet|pend|quarant|free|avail|connect`)
 
 // statusTail matches the text that may follow a status: a link, an explanation, a date.
-var statusTail = diag.Regexp(`\s*(?:\(.*|https?://.*| - .*|\s\d{4}-\d\d-\d\d.*)$`)
+var statusTail = kit.Regexp(`\s*(?:\(.*|https?://.*| - .*|\s\d{4}-\d\d-\d\d.*)$`)
 
 // readStatus reads one or several statuses, separated by commas.
 func (r *record) readStatus(value string) {
@@ -204,11 +204,11 @@ func (r *record) readStatus(value string) {
 	}
 }
 
-var freeStatus = diag.Regexp(`(?i)^(?:220 )?(?:available|free|no object found|not found|not registered|` +
+var freeStatus = kit.Regexp(`(?i)^(?:220 )?(?:available|free|no object found|not found|not registered|` +
 	`domain not found|unassignable|undelegated|no match)$`)
 
 // reservedStatus matches statuses of names that are not registered and cannot be.
-var reservedStatus = diag.Regexp(`(?i)^(?:230 )?reserved$`)
+var reservedStatus = kit.Regexp(`(?i)^(?:230 )?reserved$`)
 
 func (r *record) readSigned(value string) {
 	word := letters(value)
@@ -221,7 +221,7 @@ func (r *record) readSigned(value string) {
 	}
 }
 
-var dsRecord = diag.Regexp(`^(\d{1,5})\s+(\d{1,3})\s+(\d{1,3})\s+([0-9A-Fa-f ]{2,200})`)
+var dsRecord = kit.Regexp(`^(\d{1,5})\s+(\d{1,3})\s+(\d{1,3})\s+([0-9A-Fa-f ]{2,200})`)
 
 // readDS reads a DS record in the presentation form (RFC 4034 section 5.3).
 func (r *record) readDS(value string) {
@@ -233,7 +233,7 @@ func (r *record) readDS(value string) {
 }
 
 // registrarURL separates a name from the web page behind it.
-var registrarURL = diag.Regexp(`^(.*\S)\s+\(\s*(https?://[^)\s]+)\s*\)$`)
+var registrarURL = kit.Regexp(`^(.*\S)\s+\(\s*(https?://[^)\s]+)\s*\)$`)
 
 // readRegistrar reads the registrar of the domain. A paragraph about the registrar may have its name next to its
 // handle.

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // A DomainRequest is a request for the registration of a domain.
@@ -43,7 +46,7 @@ type DomainReport struct {
 }
 
 // Rules describes the rules behind the findings.
-func (*DomainReport) Rules() []diag.RuleInfo { return domainRules.Describe() }
+func (*DomainReport) Rules() []rule.Description { return domainRules.Describe() }
 
 // LookupDomain asks the registry in charge of a domain, and the registrar, with the tables of the
 // environment, or else those built in, see [Client.LookupDomain].
@@ -61,7 +64,7 @@ func LookupDomain(ctx context.Context, env *diag.Env, req DomainRequest) (*Domai
 // RDAP answer made no sense and there is no WHOIS.
 func (c *Client) LookupDomain(ctx context.Context, env *diag.Env, req DomainRequest) (*DomainReport, error) {
 	if req.Domain.IsZero() {
-		return nil, diag.Invalid("domain", "is required")
+		return nil, input.Invalid("domain", "is required")
 	}
 	e, err := c.fetchDomain(ctx, env, req)
 	if err != nil {
@@ -98,7 +101,7 @@ type IPReport struct {
 }
 
 // Rules describes the rules behind the findings.
-func (*IPReport) Rules() []diag.RuleInfo { return ipRules.Describe() }
+func (*IPReport) Rules() []rule.Description { return ipRules.Describe() }
 
 // LookupIP asks the registry in charge of an address, with the tables of the environment, or else
 // those built in, see [Client.LookupIP].
@@ -116,7 +119,7 @@ func LookupIP(ctx context.Context, env *diag.Env, req IPRequest) (*IPReport, err
 // if no server answered.
 func (c *Client) LookupIP(ctx context.Context, env *diag.Env, req IPRequest) (*IPReport, error) {
 	if req.IP.IsZero() {
-		return nil, diag.Invalid("ip", "is required")
+		return nil, input.Invalid("ip", "is required")
 	}
 	e, err := c.fetchIP(ctx, env, req.IP)
 	if err != nil {
@@ -136,7 +139,7 @@ const (
 )
 
 // Values lists the sources.
-func (Source) Values() []string { return diag.Values(fromRDAP, fromWHOIS, fromNone) }
+func (Source) Values() []string { return kit.Values(fromRDAP, fromWHOIS, fromNone) }
 
 // A Registry is one of the regional Internet registries, which give out addresses (RFC 7020 section 3): arin, ripe,
 // apnic, lacnic, afrinic or none.
@@ -153,7 +156,7 @@ const (
 )
 
 // Values lists the registries.
-func (Registry) Values() []string { return diag.Values(ARIN, ripe, apnic, lacnic, afrinic, noRegistry) }
+func (Registry) Values() []string { return kit.Values(ARIN, ripe, apnic, lacnic, afrinic, noRegistry) }
 
 // A Network is an allocated or assigned block of addresses. Its text fields are empty if unknown.
 type Network struct {
@@ -246,7 +249,7 @@ const (
 )
 
 // Values lists the protocols.
-func (Protocol) Values() []string { return diag.Values(rdap, WHOIS) }
+func (Protocol) Values() []string { return kit.Values(rdap, WHOIS) }
 
 // A Registrar is a company that registers domains for their holders.
 type Registrar struct {
@@ -298,7 +301,7 @@ const (
 )
 
 // Values lists the roles.
-func (Role) Values() []string { return diag.Values(registrant, admin, tech, abuse, billing) }
+func (Role) Values() []string { return kit.Values(registrant, admin, tech, abuse, billing) }
 
 // A Contact is a contact of a registration.
 type Contact struct {

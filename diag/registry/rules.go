@@ -9,6 +9,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // The thresholds of the rules. Registrars remind of expiry about a month and a week before (ICANN Expired
@@ -22,63 +24,63 @@ const (
 func isKnown(e *domainEvidence) bool      { return e.outcome.conclusive() }
 func isRegistered(e *domainEvidence) bool { return e.outcome == found }
 
-var domainRules = diag.Rules[*domainEvidence]{{
+var domainRules = rule.Rules[*domainEvidence]{{
 	Code: "rdap.registry.unreadable", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:   "RFC 3912 section 2, RFC 9083 section 5.3",
 	Title: "Registry's answer could not be read", Requirement: "The registry's answer can be read",
 	Advice: "Look the domain up on the registry's website.",
-	Fails: func(e *domainEvidence) diag.Failures {
-		return diag.FailIf(e.outcome == unreadable, "Nothing is known about the registration: %s.", excuse(e.rdap, e.whois))
+	Fails: func(e *domainEvidence) rule.Failures {
+		return rule.FailIf(e.outcome == unreadable, "Nothing is known about the registration: %s.", excuse(e.rdap, e.whois))
 	},
 }, {
 	Code: "rdap.domain.unregistered", Severity: diag.Warning, StateIfFailed: diag.Missing, Ref: "RFC 7480 section 5.3",
 	Title: "Domain not registered", Requirement: "The domain is registered",
 	Advice: "Register the domain before somebody else does, if it is meant to be yours.",
 	When:   func(e *domainEvidence) bool { return e.outcome == found || e.outcome == absent },
-	Fails: func(e *domainEvidence) diag.Failures {
-		return diag.FailIf(e.outcome == absent, "The registry says that %s is not registered.", e.name)
+	Fails: func(e *domainEvidence) rule.Failures {
+		return rule.FailIf(e.outcome == absent, "The registry says that %s is not registered.", e.name)
 	},
 }, {
 	Code: "rdap.domain.reserved", Severity: diag.Info, StateIfFailed: diag.Missing, Ref: "RFC 5731 section 2.3",
 	Title: "Domain reserved by the registry", Requirement: "The domain is not reserved by the registry",
 	Advice: "Choose another name, or ask the registry under what terms it is released.", When: isKnown,
-	Fails: func(e *domainEvidence) diag.Failures {
+	Fails: func(e *domainEvidence) rule.Failures {
 		if e.outcome != reserved {
 			return nil
 		}
 		for _, a := range e.whois {
 			if why := reservedBy(a.text); why != "" {
-				return diag.Fail("The registry says that %s cannot be registered. %s answers %q.",
+				return rule.Fail("The registry says that %s cannot be registered. %s answers %q.",
 					e.name, a.host, strings.TrimRight(why, "."))
 			}
 		}
-		return diag.Fail("The registry says that %s cannot be registered.", e.name)
+		return rule.Fail("The registry says that %s cannot be registered.", e.name)
 	},
 }, {
 	Code: "rdap.domain.suffix", Severity: diag.Info, Ref: "RFC 9499 section 2",
 	Title: "Name is a public suffix", Requirement: "The name is not a public suffix",
 	Advice: "Look up a domain registered under it.",
-	Fails: func(e *domainEvidence) diag.Failures {
-		return diag.FailIf(e.isSuffix, "%s is a public suffix: others register their names under it.", e.name)
+	Fails: func(e *domainEvidence) rule.Failures {
+		return rule.FailIf(e.isSuffix, "%s is a public suffix: others register their names under it.", e.name)
 	},
 }, {
 	Code: "rdap.registrar.unanswered", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 9083 section 4.2",
 	Title: "Registrar did not answer", Requirement: "The registrar answered",
 	Advice: "Try again later, or look the domain up on the registrar's website.",
 	When:   func(e *domainEvidence) bool { return e.registrar.url != "" },
-	Fails: func(e *domainEvidence) diag.Failures {
-		return diag.FailIf(e.registrar.outcome != found, "The registrar's own data is missing: %s.", e.registrar.complaint())
+	Fails: func(e *domainEvidence) rule.Failures {
+		return rule.FailIf(e.registrar.outcome != found, "The registrar's own data is missing: %s.", e.registrar.complaint())
 	},
 }, {
 	Code: "rdap.expiry.passed", Severity: diag.Critical, Ref: "RFC 9083 section 4.5",
 	Title: "Registration expired", Requirement: "The registration has not expired",
 	Advice: "Renew the domain at the registrar now: after a grace period of some weeks, anyone may register it.",
 	When:   func(e *domainEvidence) bool { return hasExpiry(e) || e.remains() && e.hasStatus("expired") },
-	Fails: func(e *domainEvidence) diag.Failures {
+	Fails: func(e *domainEvidence) rule.Failures {
 		if hasExpiry(e) && !e.facts.dates.ExpiresAt.After(e.now) {
-			return diag.Fail("The registration expired on %s.", e.facts.dates.ExpiresAt.Format(time.DateOnly))
+			return rule.Fail("The registration expired on %s.", e.facts.dates.ExpiresAt.Format(time.DateOnly))
 		}
-		return diag.FailIf(e.hasStatus("expired"), "The registry says that the registration has expired.")
+		return rule.FailIf(e.hasStatus("expired"), "The registry says that the registration has expired.")
 	},
 }, {
 	Code: "rdap.expiry.expires_now", Severity: diag.Error, Ref: "RFC 9083 section 4.5",
@@ -95,9 +97,9 @@ var domainRules = diag.Rules[*domainEvidence]{{
 	Title: "Domain registered less than 30 days ago", Requirement: "The domain was registered more than 30 days ago",
 	Advice: "Warm the domain up: send little mail at first, and more as its reputation grows.",
 	When:   func(e *domainEvidence) bool { return isRegistered(e) && !e.facts.dates.CreatedAt.IsZero() },
-	Fails: func(e *domainEvidence) diag.Failures {
+	Fails: func(e *domainEvidence) rule.Failures {
 		age := days(e.now.Sub(e.facts.dates.CreatedAt))
-		return diag.FailIf(age < young, "The domain was registered %s ago. Mail receivers distrust new domains.", diag.Count(max(0, age), "day"))
+		return rule.FailIf(age < young, "The domain was registered %s ago. Mail receivers distrust new domains.", phrase.Count(max(0, age), "day"))
 	},
 }, {
 	Code: "rdap.status.deletion", Severity: diag.Critical, Ref: "RFC 3915 section 3.1",
@@ -118,14 +120,14 @@ var domainRules = diag.Rules[*domainEvidence]{{
 	Code: "rdap.lock.missing", Severity: diag.Warning, Ref: "RFC 5731 section 2.3",
 	Title: "No transfer lock", Requirement: "The domain is locked against transfers",
 	Advice: "Turn on the transfer lock at the registrar.", When: speaksEPP,
-	Fails: func(e *domainEvidence) diag.Failures {
+	Fails: func(e *domainEvidence) rule.Failures {
 		for _, s := range e.facts.explained() {
 			if strings.HasSuffix(letters(s.Code), "transferprohibited") || s.Code == "locked" ||
 				s.Code == "pendingTransfer" {
 				return nil
 			}
 		}
-		return diag.Fail("No status prevents the transfer of the domain to another registrar.")
+		return rule.Fail("No status prevents the transfer of the domain to another registrar.")
 	},
 }, {
 	Code: "rdap.nameservers.missing", Severity: diag.Error, Ref: "RFC 1034 section 4.2.2",
@@ -134,28 +136,28 @@ var domainRules = diag.Rules[*domainEvidence]{{
 	When: func(e *domainEvidence) bool {
 		return e.remains() && (e.facts.nameserversKnown || e.hasStatus("inactive"))
 	},
-	Fails: func(e *domainEvidence) diag.Failures {
-		return diag.FailIf(len(e.facts.nameservers) == 0, "The registry has no name servers for the domain.")
+	Fails: func(e *domainEvidence) rule.Failures {
+		return rule.FailIf(len(e.facts.nameservers) == 0, "The registry has no name servers for the domain.")
 	},
 }, {
 	Code: "rdap.nameservers.single", Severity: diag.Warning, Ref: "RFC 1034 section 4.1, RFC 2182 section 5",
 	Title: "Only one name server", Requirement: "The domain has at least two name servers",
 	Advice: "Add a second name server in another network: if the only one fails, the domain does not resolve.",
 	When:   func(e *domainEvidence) bool { return e.remains() && len(e.facts.nameservers) > 0 },
-	Fails: func(e *domainEvidence) diag.Failures {
-		return diag.FailIf(len(e.facts.nameservers) == 1, "The registry has only one name server for the domain: %s.", e.facts.nameservers[0].Name)
+	Fails: func(e *domainEvidence) rule.Failures {
+		return rule.FailIf(len(e.facts.nameservers) == 1, "The registry has only one name server for the domain: %s.", e.facts.nameservers[0].Name)
 	},
 }}
 
 // expiring returns a test that fails if the registration ends in more than one time from now, and in another at most.
-func expiring(after, atMost time.Duration) func(*domainEvidence) diag.Failures {
-	return func(e *domainEvidence) diag.Failures {
+func expiring(after, atMost time.Duration) func(*domainEvidence) rule.Failures {
+	return func(e *domainEvidence) rule.Failures {
 		left := e.facts.dates.ExpiresAt.Sub(e.now)
 		if left <= after || left > atMost {
 			return nil
 		}
-		return diag.Failures{{Due: e.facts.dates.ExpiresAt, Detail: fmt.Sprintf("The registration expires on %s, in %s.",
-			e.facts.dates.ExpiresAt.Format(time.DateOnly), diag.Count(days(left), "day"))}}
+		return rule.Failures{{Due: e.facts.dates.ExpiresAt, Detail: fmt.Sprintf("The registration expires on %s, in %s.",
+			e.facts.dates.ExpiresAt.Format(time.DateOnly), phrase.Count(days(left), "day"))}}
 	}
 }
 
@@ -192,14 +194,14 @@ func (e *domainEvidence) deletion() deletion {
 }
 
 // deletions says how far the deletion has got, and what can still be done.
-func deletions(e *domainEvidence) diag.Failures {
+func deletions(e *domainEvidence) rule.Failures {
 	var codes []string
 	for _, s := range e.facts.explained() {
 		if slices.Contains([]string{"redemptionPeriod", "quarantine", "pendingRestore", "pendingDelete"}, s.Code) {
 			codes = append(codes, s.Code)
 		}
 	}
-	f := diag.Failure{Target: strings.Join(codes, " ")}
+	f := rule.Failure{Target: strings.Join(codes, " ")}
 	status := strings.Join(codes, ", ")
 	switch e.deletion() {
 	case undeleted:
@@ -217,11 +219,11 @@ func deletions(e *domainEvidence) diag.Failures {
 			"anyone may register it. Its status is %s.", e.name, status)
 		f.Advice = "Register the domain anew as soon as it is released, if you want to keep it."
 	}
-	return diag.Failures{f}
+	return rule.Failures{f}
 }
 
 // holds lists the statuses by which the domain is out of the DNS, and says how they end where others tell.
-func holds(e *domainEvidence) diag.Failures {
+func holds(e *domainEvidence) rule.Failures {
 	failures := withStatus("clientHold", "serverHold", "on hold", "suspended", "not delegated")(e)
 	for i := range failures {
 		switch {
@@ -244,10 +246,10 @@ func speaksEPP(e *domainEvidence) bool {
 }
 
 // withStatus returns a test that fails for each of some statuses.
-func withStatus(codes ...string) func(*domainEvidence) diag.Failures {
-	return func(e *domainEvidence) diag.Failures {
-		return diag.FailEach(e.facts.explained(), func(s Status) diag.Failures {
-			return diag.FailIf(slices.Contains(codes, s.Code), "%s: %s", s.Code, s.Meaning).About(s.Code)
+func withStatus(codes ...string) func(*domainEvidence) rule.Failures {
+	return func(e *domainEvidence) rule.Failures {
+		return rule.FailEach(e.facts.explained(), func(s Status) rule.Failures {
+			return rule.FailIf(slices.Contains(codes, s.Code), "%s: %s", s.Code, s.Meaning).About(s.Code)
 		}).Joined()
 	}
 }
@@ -299,38 +301,38 @@ func held(e *ipEvidence) bool     { return e.asked() && e.outcome == found }
 func answered(e *ipEvidence) bool { return e.purpose == nil && e.outcome.conclusive() }
 
 // ipRules are those of an address.
-var ipRules = diag.Rules[*ipEvidence]{{
+var ipRules = rule.Rules[*ipEvidence]{{
 	Code: "ipwhois.registry.unreadable", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:   "RFC 3912 section 2, RFC 9083 section 5.4",
 	Title: "No readable answer from the registry", Requirement: "The registry's answer can be read",
 	Advice: "Look the address up on the registry's website.", When: (*ipEvidence).asked,
-	Fails: func(e *ipEvidence) diag.Failures {
+	Fails: func(e *ipEvidence) rule.Failures {
 		silent := e.purpose != nil && !e.outcome.conclusive()
-		return diag.FailIf(e.outcome == unreadable || silent, "Nothing is known about the holder of the address: %s.",
+		return rule.FailIf(e.outcome == unreadable || silent, "Nothing is known about the holder of the address: %s.",
 			excuse(e.rdap, e.whois))
 	},
 }, {
 	Code: "ipwhois.address.special", Severity: diag.Info, Ref: "RFC 6890 section 2.2",
 	Title: "Special-purpose address", Requirement: "The address is not a special-purpose one",
 	Advice: "Ask whoever runs the network: registries hold no data about such addresses.",
-	Fails: func(e *ipEvidence) diag.Failures {
+	Fails: func(e *ipEvidence) rule.Failures {
 		if e.purpose == nil || e.asked() && e.outcome != absent {
 			return nil
 		}
-		f := diag.Failure{Detail: fmt.Sprintf("The address belongs to %s, which %s reserves: %s.",
+		f := rule.Failure{Detail: fmt.Sprintf("The address belongs to %s, which %s reserves: %s.",
 			e.block, e.purpose.RFC, e.purpose.Name)}
 		if ip, ok := embeddedIPv4(e.block, e.ip.Addr); ok {
 			f.Detail += fmt.Sprintf(" It stands for the IPv4 address %s.", ip)
 			f.Advice = fmt.Sprintf("Look up %s instead: whoever holds it is behind this address.", ip)
 		}
-		return diag.Failures{f}
+		return rule.Failures{f}
 	},
 }, {
 	Code: "ipwhois.address.service", Severity: diag.Info, Ref: "RFC 6890 section 2.2",
 	Title: "Address of a special-purpose service", Requirement: "The address is not that of a special-purpose service",
 	Advice: "Ask the operator of the network that answers near you: many announce the address, not its holder alone.",
 	When:   (*ipEvidence).asked,
-	Fails: func(e *ipEvidence) diag.Failures {
+	Fails: func(e *ipEvidence) rule.Failures {
 		if e.purpose == nil || e.outcome == absent {
 			return nil
 		}
@@ -338,28 +340,28 @@ var ipRules = diag.Rules[*ipEvidence]{{
 		if holder != "" {
 			holder = " It is registered to " + holder + "."
 		}
-		return diag.Fail("The address belongs to %s, which %s sets aside for a service: %s.%s", e.block, e.purpose.RFC,
+		return rule.Fail("The address belongs to %s, which %s sets aside for a service: %s.%s", e.block, e.purpose.RFC,
 			e.purpose.Name, holder)
 	},
 }, {
 	Code: "ipwhois.network.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Ref: "RFC 7020 section 3",
 	Title: "Address not allocated", Requirement: "The address is allocated",
 	Advice: "Block it: traffic from an address that nobody holds is forged or misrouted.", When: answered,
-	Fails: func(e *ipEvidence) diag.Failures {
-		return diag.FailIf(e.outcome != found, "The registry says that the address is not allocated.")
+	Fails: func(e *ipEvidence) rule.Failures {
+		return rule.FailIf(e.outcome != found, "The registry says that the address is not allocated.")
 	},
 }, {
 	Code: "ipwhois.abuse.missing", Severity: diag.Warning, Ref: "RFC 9083 section 10.2.4",
 	Title: "No abuse contact", Requirement: "The network has an abuse contact",
 	Advice: "Register an abuse contact at the registry if the network is yours.", When: held,
-	Fails: func(e *ipEvidence) diag.Failures {
+	Fails: func(e *ipEvidence) rule.Failures {
 		a := e.facts.abuse
-		return diag.FailIf(len(a.Emails)+len(a.Phones) == 0, "The registry lists no address or phone number for abuse reports.")
+		return rule.FailIf(len(a.Emails)+len(a.Phones) == 0, "The registry lists no address or phone number for abuse reports.")
 	},
 }}
 
 // domainTexts are the headlines of a domain's registration where the gravest finding does not say it.
-var domainTexts = diag.Texts{
+var domainTexts = rule.Texts{
 	"valid": {
 		Headline: "The domain is registered and in good standing",
 		Sub:      "The registry reports nothing that requires action.",
@@ -367,7 +369,7 @@ var domainTexts = diag.Texts{
 }
 
 // ipTexts are those of an address.
-var ipTexts = diag.Texts{
+var ipTexts = rule.Texts{
 	"valid": {
 		Headline: "The holder of the address is known",
 		Sub:      "The registry names the network, its holder and where to report abuse.",

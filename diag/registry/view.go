@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -19,7 +20,7 @@ func (r *DomainReport) View() *view.View {
 	v := view.OfText(cmp.Or(r.DomainUnicode, r.Domain.String()), r.Text, r.Findings, r.Partial)
 	v.Fact("registered", view.If(r.RegisteredDomain != r.Domain.String(), r.RegisteredDomain))
 	if r.Registered == nil || !*r.Registered {
-		v.Fact("asked", diag.Series(r.Servers, maxNamed))
+		v.Fact("asked", phrase.Series(r.Servers, maxNamed))
 		return v
 	}
 	v.Fact("registrar", cmp.Or(r.Registrar.Name, r.Registrar.URL), "rdap.registrar")
@@ -31,15 +32,15 @@ func (r *DomainReport) View() *view.View {
 		v.Fact("ends", "not known: the registry does not publish it")
 	}
 	if n := r.AgeDays; n != nil {
-		age := cmp.Or(view.If(*n < 730, diag.Count(*n, "day")), fmt.Sprintf("%d years", *n/365))
+		age := cmp.Or(view.If(*n < 730, phrase.Count(*n, "day")), fmt.Sprintf("%d years", *n/365))
 		v.Fact("created", view.Date(r.Dates.CreatedAt)+", "+age+" old", "rdap.age")
 	}
-	statuses := diag.Map(r.Statuses, func(s Status) string { return s.Code })
-	v.Fact("status", diag.Series(statuses, maxNamed), "rdap.status", "rdap.lock")
-	servers := diag.Map(r.Nameservers, func(n Nameserver) string { return n.Name })
-	v.Fact("name servers", cmp.Or(diag.Series(servers, maxNamed), "none"), "rdap.nameservers")
+	statuses := kit.Map(r.Statuses, func(s Status) string { return s.Code })
+	v.Fact("status", phrase.Series(statuses, maxNamed), "rdap.status", "rdap.lock")
+	servers := kit.Map(r.Nameservers, func(n Nameserver) string { return n.Name })
+	v.Fact("name servers", cmp.Or(phrase.Series(servers, maxNamed), "none"), "rdap.nameservers")
 	ds := len(r.DNSSEC.DS)
-	v.Fact("dnssec", view.Known(r.DNSSEC.Signed, "signed"+view.If(ds > 0, ", "+diag.Count(ds, "DS record")),
+	v.Fact("dnssec", view.Known(r.DNSSEC.Signed, "signed"+view.If(ds > 0, ", "+phrase.Count(ds, "DS record")),
 		"not signed", "not known: the registry does not say"))
 	if i := slices.IndexFunc(r.Contacts, func(c Contact) bool { return c.Role == registrant }); i >= 0 {
 		c := r.Contacts[i]
@@ -58,7 +59,7 @@ func (r *IPReport) View() *view.View {
 		v.Fact("reachable", view.If(!r.Purpose.GloballyReachable, "not from the Internet"))
 	}
 	n := r.Network
-	cidrs := diag.Series(diag.Map(n.CIDRs, netip.Prefix.String), maxNamed)
+	cidrs := phrase.Series(kit.Map(n.CIDRs, netip.Prefix.String), maxNamed)
 	v.Fact("network", view.If(r.Purpose.Name == "" || r.Source != fromNone, strings.TrimSpace(cidrs+" "+n.Name)),
 		"ipwhois.network", "ipwhois.registry")
 	holder := cmp.Or(r.Organization.Name, r.Organization.Handle)
@@ -68,7 +69,7 @@ func (r *IPReport) View() *view.View {
 	v.Fact("as", view.If(a != (ASN{}), strings.TrimSpace(fmt.Sprintf("AS%d %s %s", a.Number, a.Name, a.Route))))
 	if r.Source != fromNone {
 		abuse := append(slices.Clone(r.Abuse.Emails), r.Abuse.Phones...)
-		v.Fact("abuse", cmp.Or(diag.Series(abuse, maxNamed), "no contact"), "ipwhois.abuse")
+		v.Fact("abuse", cmp.Or(phrase.Series(abuse, maxNamed), "no contact"), "ipwhois.abuse")
 		v.Fact("registry", strings.ToUpper(string(r.Registry))+", by "+strings.ToUpper(string(r.Source)))
 	}
 	v.Fact("since", view.If(!n.RegisteredAt.IsZero(), view.Date(n.RegisteredAt)))

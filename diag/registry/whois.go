@@ -11,6 +11,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/kit"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/japanese"
 )
@@ -163,16 +164,16 @@ var headings = words(`domain|domain name|domain information|domain status|releva
 
 var (
 	// "key: value", "key....: value". A colon before two slashes is part of a URL.
-	keyValue = diag.Regexp(`^(\pL[\pL\w .\-/()*&']{0,60}?)[. \t]*:+(?:[ \t]+(.*)|([^/ \t:].*)|(/[^/].*))?$`)
+	keyValue = kit.Regexp(`^(\pL[\pL\w .\-/()*&']{0,60}?)[. \t]*:+(?:[ \t]+(.*)|([^/ \t:].*)|(/[^/].*))?$`)
 	// "[Key]  value", "a. [Key]  value", "a [Key]  value"
-	bracketed = diag.Regexp(`^(?:[a-z](?:\. *| ))?\[([A-Z][^\]]{0,40})\](?:\s+(.*))?$`)
+	bracketed = kit.Regexp(`^(?:[a-z](?:\. *| ))?\[([A-Z][^\]]{0,40})\](?:\s+(.*))?$`)
 	// "Record created on 2026-01-01"
-	onDate = diag.Regexp(`(?i)^((?:record |domain )(?:created|registered|expires|will expire|last updated) on|` +
+	onDate = kit.Regexp(`(?i)^((?:record |domain )(?:created|registered|expires|will expire|last updated) on|` +
 		`registered on|created on):?\s+(\S.*)$`)
 	// "Key of two    value" in columns, if the key is known
-	columns = diag.Regexp(`^(\S+(?: +\S+)?) {2,}([^\s:].*)$`)
+	columns = kit.Regexp(`^(\S+(?: +\S+)?) {2,}([^\s:].*)$`)
 	// Numbers at the end of a key, and hints of plural.
-	keyTail = diag.Regexp(`(?: \(dd/mm/yyyy\)|\(s\)|\(ac\)|[ _]?\d+)$`)
+	keyTail = kit.Regexp(`(?: \(dd/mm/yyyy\)|\(s\)|\(ac\)|[ _]?\d+)$`)
 )
 
 type scanner struct {

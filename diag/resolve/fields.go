@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/miekg/dns"
 )
 
@@ -137,7 +138,7 @@ func serviceFields(r *dns.SVCB) Fields {
 		case *dns.SVCBAlpn:
 			params.setTexts(name, p.Alpn)
 		case *dns.SVCBMandatory:
-			params[name] = diag.Map(p.Code, paramName)
+			params[name] = kit.Map(p.Code, paramName)
 		case *dns.SVCBNoDefaultAlpn, *dns.SVCBOhttp:
 			params[name] = true
 		case *dns.SVCBPort:
@@ -178,7 +179,7 @@ func addressText(ip net.IP) string {
 }
 
 func addressTexts(ips []net.IP, form func(net.IP) net.IP) []string {
-	return diag.Map(ips, func(ip net.IP) string { return addressText(form(ip)) })
+	return kit.Map(ips, func(ip net.IP) string { return addressText(form(ip)) })
 }
 
 func paramName(key dns.SVCBKey) string { return strings.ReplaceAll(key.String(), "-", "_") }
@@ -195,7 +196,7 @@ func AlgorithmName(algorithm uint8) string {
 func saltText(salt string) string { return strings.ToLower(strings.Trim(salt, "-")) }
 
 func typeNames(bitmap []uint16) []string {
-	return diag.Map(bitmap, func(t uint16) string { return dns.Type(t).String() })
+	return kit.Map(bitmap, func(t uint16) string { return dns.Type(t).String() })
 }
 
 // lineWords are words in names that providers give to lines of their customers.
@@ -256,7 +257,7 @@ func holdsIPv6(words []string, ip diag.IP) bool {
 	for i := range groups {
 		groups[i] = strings.TrimLeft(hex.EncodeToString(b[8+2*i:10+2*i]), "0")
 	}
-	trimmed := diag.Map(words, func(w string) string { return strings.TrimLeft(w, "0") })
+	trimmed := kit.Map(words, func(w string) string { return strings.TrimLeft(w, "0") })
 	digits := []byte(hex.EncodeToString(b[8:]))
 	joined := strings.Join(words, "")
 	if strings.Contains(","+strings.Join(trimmed, ",")+",", ","+strings.Join(groups, ",")+",") ||

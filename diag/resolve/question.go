@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
@@ -24,12 +26,12 @@ const (
 )
 
 // Values lists the classes.
-func (Class) Values() []string { return diag.Values(Internet, Chaos) }
+func (Class) Values() []string { return kit.Values(Internet, Chaos) }
 
 // check says what is wrong with a request, however it was made.
 func (r *Request) check() error {
 	if r.Name.IsZero() {
-		return diag.Invalid("qname", "is required")
+		return input.Invalid("qname", "is required")
 	}
 	if err := r.Type.check(); err != nil {
 		return err
@@ -43,14 +45,14 @@ func (r *Request) check() error {
 		{"timeout_seconds", r.TimeoutSeconds, 1, 30}, {"tries", r.Tries, 1, 10},
 	} {
 		if number.n != 0 && (number.n < number.low || number.high < number.n) {
-			return diag.Invalid(number.field, "must be from %d to %d", number.low, number.high)
+			return input.Invalid(number.field, "must be from %d to %d", number.low, number.high)
 		}
 	}
 	switch {
 	case r.Class != "" && !slices.Contains(r.Class.Values(), string(r.Class)):
-		return diag.Invalid("qclass", "%.40q is none of %s", string(r.Class), strings.Join(r.Class.Values(), ", "))
+		return input.Invalid("qclass", "%.40q is none of %s", string(r.Class), strings.Join(r.Class.Values(), ", "))
 	case r.IPVersion != 0 && r.IPVersion != 4 && r.IPVersion != 6:
-		return diag.Invalid("ip_version", "must be 4 or 6")
+		return input.Invalid("ip_version", "must be 4 or 6")
 	}
 	return r.checkServer()
 }
@@ -66,20 +68,20 @@ func (r *Request) checkServer() error {
 		{"timeout_seconds", r.TimeoutSeconds != 0}, {"tries", r.Tries != 0},
 	} {
 		if iterating && option.set {
-			return diag.Invalid(option.field, "is for a question to a resolver, not for iterating from the root servers")
+			return input.Invalid(option.field, "is for a question to a resolver, not for iterating from the root servers")
 		}
 	}
 	switch r.Transport {
 	case "", resolver.UDP, resolver.TCP:
 	case resolver.DoT, resolver.DoH:
 		if iterating || cmp.Or(r.Resolver, Default) == Default {
-			return diag.Invalid("transport", "%s is spoken to the public resolvers alone", r.Transport)
+			return input.Invalid("transport", "%s is spoken to the public resolvers alone", r.Transport)
 		}
 	default:
-		return diag.Invalid("transport", "%.40q is none of udp, tcp, dot, doh", string(r.Transport))
+		return input.Invalid("transport", "%.40q is none of udp, tcp, dot, doh", string(r.Transport))
 	}
 	if r.Class == Chaos && (iterating || r.Trace) {
-		return diag.Invalid("qclass", "CH is asked of one server, and not found by iterating from the root servers")
+		return input.Invalid("qclass", "CH is asked of one server, and not found by iterating from the root servers")
 	}
 	return nil
 }

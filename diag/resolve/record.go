@@ -10,7 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/miekg/dns"
 )
 
@@ -91,7 +92,7 @@ func (f Fields) setText(name, text string) {
 // setTexts is setText for a list, which is in hexadecimal digits if one of its texts is no UTF-8.
 func (f Fields) setTexts(name string, texts []string) {
 	if slices.ContainsFunc(texts, func(text string) bool { return !utf8.ValidString(text) }) {
-		name, texts = name+"_hex", diag.Map(texts, func(text string) string { return hex.EncodeToString([]byte(text)) })
+		name, texts = name+"_hex", kit.Map(texts, func(text string) string { return hex.EncodeToString([]byte(text)) })
 	}
 	f[name] = slices.Concat([]string{}, texts)
 }
@@ -145,7 +146,7 @@ var refusals = map[uint16]string{
 // TypeNames lists the names of the common types. [ParseType] knows those of all others that the DNS
 // library can read too, such as LOC, CDS and OPENPGPKEY.
 func TypeNames() []string {
-	return diag.Map(common, func(t uint16) string { return dns.TypeToString[t] })
+	return kit.Map(common, func(t uint16) string { return dns.TypeToString[t] })
 }
 
 // ParseType reads the name of a type in any letter case, or TYPEnnn. The error is a
@@ -158,7 +159,7 @@ func ParseType(s string) (Type, error) {
 		code, known = uint16(n), err == nil && n > 0
 	}
 	if !known {
-		return 0, diag.Invalid("qtype", "%.40q is not a record type: give %s, another type by its name, or TYPEnnn",
+		return 0, input.Invalid("qtype", "%.40q is not a record type: give %s, another type by its name, or TYPEnnn",
 			s, strings.Join(TypeNames(), ", "))
 	}
 	return Type(code), Type(code).check()
@@ -168,13 +169,13 @@ func ParseType(s string) (Type, error) {
 // section 3.1).
 func (t Type) check() error {
 	if reason := refusals[uint16(t)]; reason != "" {
-		return diag.Invalid("qtype", "%s", reason)
+		return input.Invalid("qtype", "%s", reason)
 	}
 	if t == 0 {
-		return diag.Invalid("qtype", "is required")
+		return input.Invalid("qtype", "is required")
 	}
 	if 128 <= t && t <= 255 || t == 65535 {
-		return diag.Invalid("qtype", "%s is reserved for the protocol: no name has such a record", t)
+		return input.Invalid("qtype", "%s is reserved for the protocol: no name has such a record", t)
 	}
 	return nil
 }

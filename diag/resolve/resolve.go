@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 )
 
@@ -58,7 +61,7 @@ const (
 
 // Values lists the resolvers.
 func (ResolverID) Values() []string {
-	return diag.Values(Default, google, cloudflare, quad9, openDNS, Authoritative)
+	return kit.Values(Default, google, cloudflare, quad9, openDNS, Authoritative)
 }
 
 // A Report is the answer to one question.
@@ -85,7 +88,7 @@ type Report struct {
 }
 
 // Rules describes the rules behind the findings.
-func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*Report) Rules() []rule.Description { return rules.Describe() }
 
 // Resolver is the server that answered.
 type Resolver struct {
@@ -182,7 +185,7 @@ func (e *evidence) askResolver(ctx context.Context, env *diag.Env) error {
 		}
 		switch {
 		case errors.Is(err, resolver.ErrNoServer):
-			err = diag.Invalid("ip_version", "%s has no IPv%d address", spoken(who), e.request.IPVersion)
+			err = input.Invalid("ip_version", "%s has no IPv%d address", spoken(who), e.request.IPVersion)
 			cancel()
 		case err != nil:
 			err = unanswered(ctx, spoken(who), fmt.Errorf("asking for %s %s: %w", e.request.Type, e.request.Name, err))
@@ -246,7 +249,7 @@ func choose(env *diag.Env, req *Request) (Resolver, diag.Resolver, error) {
 			return Resolver{ID: id, Name: p.Name}, req.upstream(env, p), nil
 		}
 	}
-	return Resolver{}, nil, diag.Invalid("resolver", "%.40q is none of %s", string(id), strings.Join(id.Values(), ", "))
+	return Resolver{}, nil, input.Invalid("resolver", "%.40q is none of %s", string(id), strings.Join(id.Values(), ", "))
 }
 
 // readTrace notes which server gave the answer, and how.
@@ -274,7 +277,7 @@ func report(e *evidence) *Report {
 			m.CheckingDisabled},
 		Answers: NewDNSRecords(m.Answer, maxRecords, e.ended), Authority: NewDNSRecords(m.Ns, maxRecords, e.ended),
 		Additional: NewDNSRecords(m.Extra, maxRecords, e.ended), TruncatedOverUDP: e.truncated,
-		CNAMEChain: diag.Map(e.chain, func(c *dns.CNAME) string { return nameText(c.Target) }),
+		CNAMEChain: kit.Map(e.chain, func(c *dns.CNAME) string { return nameText(c.Target) }),
 		LatencyMS:  max(0, e.ended.Sub(e.began).Milliseconds()), Trace: []Step{}, CheckedAt: e.began.UTC().Truncate(time.Second),
 		Findings: verdict.Findings,
 	}

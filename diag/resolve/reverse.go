@@ -7,7 +7,10 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 )
 
@@ -38,7 +41,7 @@ type ReverseReport struct {
 }
 
 // Rules describes the rules behind the findings.
-func (*ReverseReport) Rules() []diag.RuleInfo { return reverseRules.Describe() }
+func (*ReverseReport) Rules() []rule.Description { return reverseRules.Describe() }
 
 // Forward reports whether a host name resolves back to the address.
 type Forward struct {
@@ -83,7 +86,7 @@ func Reverse(ctx context.Context, env *diag.Env, req ReverseRequest) (*ReverseRe
 
 func fetchReverse(ctx context.Context, env *diag.Env, req ReverseRequest) (*reverseEvidence, error) {
 	if req.IP.IsZero() {
-		return nil, diag.Invalid("ip", "is required")
+		return nil, input.Invalid("ip", "is required")
 	}
 	e := &reverseEvidence{ip: req.IP, verify: req.Verify == nil || *req.Verify, began: env.Now()}
 	e.ptr = diag.Lookup[*dns.PTR](ctx, env, req.IP.Reverse())
@@ -146,8 +149,8 @@ func reverseReport(e *reverseEvidence) *ReverseReport {
 	verdict := reverseRules.Judge(e, reverseTexts)
 	r := &ReverseReport{
 		Text: verdict.Text(), IP: e.ip, Version: e.ip.Version(), PTRName: nameText(e.ip.Reverse()),
-		Rcode: e.ptr.RcodeName(), Hostnames: diag.Map(e.hosts, nameText), ForwardConfirmed: e.confirmed(),
-		Forward:   diag.Map(e.forwards, forwardAnswer.report),
+		Rcode: e.ptr.RcodeName(), Hostnames: kit.Map(e.hosts, nameText), ForwardConfirmed: e.confirmed(),
+		Forward:   kit.Map(e.forwards, forwardAnswer.report),
 		LatencyMS: max(0, e.ended.Sub(e.began).Milliseconds()), CheckedAt: e.began.UTC().Truncate(time.Second), Findings: verdict.Findings,
 	}
 	if e.ptr.Exists() {
@@ -173,33 +176,33 @@ func ptrKnown(e *reverseEvidence) bool { return e.ptr.Err() == nil }
 func named(e *reverseEvidence) bool    { return len(e.hosts) > 0 }
 func verified(e *reverseEvidence) bool { return named(e) && e.verify }
 
-var reverseRules = diag.Rules[*reverseEvidence]{{
+var reverseRules = rule.Rules[*reverseEvidence]{{
 	Code: "reverse.ptr.unanswered", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 1912 section 2.8",
 	Title: "Reverse zone did not answer", Requirement: "The name servers answer for the address",
 	Advice: "Ask the holder of the address block to fix the reverse zone.",
-	Fails: func(e *reverseEvidence) diag.Failures {
+	Fails: func(e *reverseEvidence) rule.Failures {
 		if ptrKnown(e) {
 			return nil
 		}
-		return diag.Fail("The lookup of the PTR records of %s failed: %v.", nameText(e.ptr.Name), e.ptr.Err())
+		return rule.Fail("The lookup of the PTR records of %s failed: %v.", nameText(e.ptr.Name), e.ptr.Err())
 	},
 }, {
 	Code: "reverse.ptr.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Ref: "RFC 1912 section 2.1",
 	Title: "No PTR record", Requirement: "The address has a PTR record",
 	Advice: "Ask your provider to set a PTR record: many receivers reject mail from addresses without one.",
 	When:   ptrKnown,
-	Fails: func(e *reverseEvidence) diag.Failures {
+	Fails: func(e *reverseEvidence) rule.Failures {
 		if e.ptr.NXDomain() {
-			return diag.Fail("%s does not exist (NXDOMAIN).", nameText(e.ptr.Name))
+			return rule.Fail("%s does not exist (NXDOMAIN).", nameText(e.ptr.Name))
 		}
-		return diag.FailIf(!named(e), "%s exists, but has no PTR record.", nameText(e.ptr.Name))
+		return rule.FailIf(!named(e), "%s exists, but has no PTR record.", nameText(e.ptr.Name))
 	},
 }, {
 	Code: "reverse.ptr.many", Severity: diag.Warning, Ref: "RFC 7208 section 4.6.4",
 	Title: "Too many PTR records", Requirement: "The address has few PTR records",
 	Advice: "Keep one PTR record, for the name that the host uses in HELO.", When: named,
-	Fails: func(e *reverseEvidence) diag.Failures {
-		return diag.FailIf(len(e.hosts) > manyNames, "The address has %d PTR records. Many receivers look at the first %d only.",
+	Fails: func(e *reverseEvidence) rule.Failures {
+		return rule.FailIf(len(e.hosts) > manyNames, "The address has %d PTR records. Many receivers look at the first %d only.",
 			len(e.hosts), manyNames)
 	},
 }, {
@@ -220,10 +223,10 @@ var reverseRules = diag.Rules[*reverseEvidence]{{
 	Ref:   "RFC 1912 section 2.1",
 	Title: "Addresses of a host name unknown", Requirement: "The name servers answer for the host names",
 	Advice: "Fix the zone of the host name: until it answers, the name cannot be confirmed.", When: verified,
-	Fails: func(e *reverseEvidence) diag.Failures {
-		return diag.FailEach(e.forwards, func(f forwardAnswer) diag.Failures {
+	Fails: func(e *reverseEvidence) rule.Failures {
+		return rule.FailEach(e.forwards, func(f forwardAnswer) rule.Failures {
 			host := nameText(f.host)
-			return diag.FailIf(f.err != nil, "The lookup of the addresses of %s failed: %v.", host, f.err).About(host)
+			return rule.FailIf(f.err != nil, "The lookup of the addresses of %s failed: %v.", host, f.err).About(host)
 		}).Joined()
 	},
 }, {
@@ -231,35 +234,35 @@ var reverseRules = diag.Rules[*reverseEvidence]{{
 	Title: "Reverse DNS not forward-confirmed", Requirement: "A host name resolves to the address",
 	Advice: "Add an A or AAAA record with this address to the host name, or correct the PTR record.",
 	When:   func(e *reverseEvidence) bool { return verified(e) && !e.unsure() },
-	Fails: func(e *reverseEvidence) diag.Failures {
-		return diag.FailIf(!e.confirmed(), "None of the host names resolves to %s.", e.ip)
+	Fails: func(e *reverseEvidence) rule.Failures {
+		return rule.FailIf(!e.confirmed(), "None of the host names resolves to %s.", e.ip)
 	},
 }, {
 	Code: "reverse.forward.partial", Severity: diag.Info, Ref: "RFC 1912 section 2.1",
 	Title: "A host name does not resolve to the address", Requirement: "Every host name resolves to the address",
 	Advice: "Remove the PTR records of the names that do not resolve to the address.",
 	When:   func(e *reverseEvidence) bool { return verified(e) && e.confirmed() },
-	Fails: func(e *reverseEvidence) diag.Failures {
-		return diag.FailEach(e.forwards, func(f forwardAnswer) diag.Failures {
+	Fails: func(e *reverseEvidence) rule.Failures {
+		return rule.FailEach(e.forwards, func(f forwardAnswer) rule.Failures {
 			unmatched, host := !f.matches && !f.invalid && f.err == nil, nameText(f.host)
-			return diag.FailIf(unmatched, "%s does not resolve to the address.", host).About(host)
+			return rule.FailIf(unmatched, "%s does not resolve to the address.", host).About(host)
 		}).Joined()
 	},
 }, {
 	Code: "reverse.address.special", Severity: diag.Info, Ref: "RFC 6303 section 4, RFC 6890 section 2.2",
 	Title: "Address is not public", Requirement: "The address is public",
-	Fails: func(e *reverseEvidence) diag.Failures {
+	Fails: func(e *reverseEvidence) rule.Failures {
 		purpose := purposeOf(e.ip.Addr)
-		return diag.FailIf(purpose != "", "%s is %s: its host names depend on the resolver.", e.ip, purpose)
+		return rule.FailIf(purpose != "", "%s is %s: its host names depend on the resolver.", e.ip, purpose)
 	},
 }}
 
 // eachHost makes the test of a rule that returns a failure for each host name that passes a test.
-func eachHost(test func(e *reverseEvidence, host string) (what string, is bool)) func(*reverseEvidence) diag.Failures {
-	return func(e *reverseEvidence) diag.Failures {
-		return diag.FailEach(e.hosts, func(host string) diag.Failures {
+func eachHost(test func(e *reverseEvidence, host string) (what string, is bool)) func(*reverseEvidence) rule.Failures {
+	return func(e *reverseEvidence) rule.Failures {
+		return rule.FailEach(e.hosts, func(host string) rule.Failures {
 			what, is := test(e, host)
-			return diag.FailIf(is, "%s %s.", nameText(host), what).About(nameText(host))
+			return rule.FailIf(is, "%s %s.", nameText(host), what).About(nameText(host))
 		}).Joined()
 	}
 }

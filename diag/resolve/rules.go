@@ -6,7 +6,9 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 )
 
@@ -43,7 +45,7 @@ func referral(e *evidence) string {
 			zone, servers = zoneText(ns.Hdr.Name), append(servers, nameText(ns.Ns))
 		}
 	}
-	return fmt.Sprintf("the name servers of %s: %s", zone, diag.Series(servers, maxReferred))
+	return fmt.Sprintf("the name servers of %s: %s", zone, phrase.Series(servers, maxReferred))
 }
 
 // maxReferred bounds the servers of a referral that are named.
@@ -96,44 +98,44 @@ func unfollowed(e *evidence) string {
 
 var rules = slices.Concat(answerRules, walkRules)
 
-var answerRules = diag.Rules[*evidence]{{
+var answerRules = rule.Rules[*evidence]{{
 	Code: "resolve.rcode.servfail", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 1035 section 4.1.1",
 	Title: "Resolver answered SERVFAIL", Requirement: "The resolver can resolve the name",
 	Advice: "Check that the zone's name servers answer: run domain/dns-check on the domain.",
 	When:   func(e *evidence) bool { return !bogus(e) && !unreached(e) },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		text := rcodeText(e)
 		if e.unchecked != nil {
 			text += " It does so with DNSSEC checking disabled too, so the cause is not DNSSEC."
 		}
-		return diag.FailIf(e.reply.Rcode == dns.RcodeServerFailure, "%s", text)
+		return rule.FailIf(e.reply.Rcode == dns.RcodeServerFailure, "%s", text)
 	},
 }, {
 	Code: "resolve.rcode.refused", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:   "RFC 1035 section 4.1.1, RFC 8914 section 4.19",
 	Title: "Query refused", Requirement: "The server accepts the query",
 	Advice: "Ask another resolver: this one refuses this client or this name.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.reply.Rcode == dns.RcodeRefused, "%s", rcodeText(e))
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.reply.Rcode == dns.RcodeRefused, "%s", rcodeText(e))
 	},
 }, {
 	Code: "resolve.rcode.other", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 6895 section 2.3",
 	Title: "Server could not process the query", Requirement: "The server can process the query",
 	Advice: "Ask another resolver: this one does not support the query.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		usual := known(e) || e.reply.Rcode == dns.RcodeServerFailure || e.reply.Rcode == dns.RcodeRefused
-		return diag.FailIf(!usual, "%s", rcodeText(e))
+		return rule.FailIf(!usual, "%s", rcodeText(e))
 	},
 }, {
 	Code: "resolve.dnssec.bogus", Severity: diag.Error, Ref: "RFC 4035 section 5.5, RFC 8914 section 4.7",
 	Title: "DNSSEC validation failed", Requirement: "The answer does not fail DNSSEC validation",
 	Advice: "Run dnssec/check on the name: it says which signature, key or DS record is at fault.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		text := rcodeText(e)
 		if e.unchecked != nil {
 			text += fmt.Sprintf(" With DNSSEC checking disabled it answers %s.", diag.RcodeName(e.unchecked.Rcode))
 		}
-		return diag.FailIf(bogus(e), "%s", text)
+		return rule.FailIf(bogus(e), "%s", text)
 	},
 }, {
 	Code: "resolve.rcode.nxdomain", Severity: diag.Warning, Fact: ground.NoName,
@@ -141,29 +143,29 @@ var answerRules = diag.Rules[*evidence]{{
 	Title: "Name does not exist", Requirement: "The name exists",
 	Advice: "Check the spelling. If it is right, add records for the name to its zone.",
 	When:   func(e *evidence) bool { return denied(e) && !aliased(e) },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.reply.Rcode == dns.RcodeNameError, "%s does not exist (NXDOMAIN).", e.request.Name)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.reply.Rcode == dns.RcodeNameError, "%s does not exist (NXDOMAIN).", e.request.Name)
 	},
 }, {
 	Code: "resolve.records.nodata", Severity: diag.Info, Ref: "RFC 2308 section 2.2",
 	Title: "No record of this type", Requirement: "The name has records of the type",
 	Advice: "Add a record of this type if there should be one.",
 	When:   func(e *evidence) bool { return denied(e) && succeeded(e) && complete(e) },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		owner := e.request.Name.String()
 		if aliased(e) {
 			owner = nameText(e.chain[len(e.chain)-1].Target)
 		}
-		return diag.FailIf(!found(e) && loopOf(e) == "", "%s exists, but has no %s record.", owner, e.request.Type)
+		return rule.FailIf(!found(e) && loopOf(e) == "", "%s exists, but has no %s record.", owner, e.request.Type)
 	},
 }, {
 	Code: "resolve.cname.dangling", Severity: diag.Warning, Ref: "RFC 1034 section 3.6.2",
 	Title: "CNAME points to a name that does not exist", Requirement: "The target of the CNAME exists",
 	Advice: "Remove the CNAME record or point it to an existing name: anyone who registers the target takes over this name.",
 	When:   func(e *evidence) bool { return denied(e) && aliased(e) },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		last := nameText(e.chain[len(e.chain)-1].Target)
-		return diag.FailIf(e.reply.Rcode == dns.RcodeNameError, "The CNAME target %s does not exist (NXDOMAIN).", last).
+		return rule.FailIf(e.reply.Rcode == dns.RcodeNameError, "The CNAME target %s does not exist (NXDOMAIN).", last).
 			About(last)
 	},
 }, {
@@ -171,26 +173,26 @@ var answerRules = diag.Rules[*evidence]{{
 	Title: "CNAME loop", Requirement: "The CNAME chain ends",
 	Advice: "Point one of the CNAME records to a name that is not an alias.",
 	When:   func(e *evidence) bool { return aliased(e) || loopOf(e) != "" },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		again := loopOf(e)
-		return diag.FailIf(again != "", "The CNAME chain leads back to %s.", again).About(again)
+		return rule.FailIf(again != "", "The CNAME chain leads back to %s.", again).About(again)
 	},
 }, {
 	Code: "resolve.cname.unfollowed", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:   "RFC 1034 section 4.3.2",
 	Title: "CNAME chain not followed to its end", Requirement: "The CNAME chain is followed to its end",
 	Advice: "Resolve the target of the last CNAME record by itself.", When: aliased,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		why, last := unfollowed(e), nameText(e.chain[len(e.chain)-1].Target)
-		return diag.FailIf(why != "", "The records of %s are not known: %s.", last, why).About(last)
+		return rule.FailIf(why != "", "The records of %s are not known: %s.", last, why).About(last)
 	},
 }, {
 	Code: "resolve.cname.long", Severity: diag.Warning, Ref: "RFC 1034 section 5.2.2",
 	Title: "CNAME chain too long for some resolvers", Requirement: "The CNAME chain is short enough for every resolver",
 	Advice: "Point the first CNAME record directly to the last name of the chain.",
 	When:   func(e *evidence) bool { return aliased(e) && loopOf(e) == "" },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.chain) > longChain, "The chain has %d CNAME records. Some resolvers follow only %d.",
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(len(e.chain) > longChain, "The chain has %d CNAME records. Some resolvers follow only %d.",
 			len(e.chain), longChain)
 	},
 }, {
@@ -202,16 +204,16 @@ var answerRules = diag.Rules[*evidence]{{
 	Code: "resolve.reply.truncated", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 7766 section 5",
 	Title: "Reply truncated", Requirement: "The reply is complete",
 	Advice: "Allow DNS over TCP to the server: replies of this size need it.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.reply.Truncated, "The reply has the TC flag, over TCP too, so records may be missing from it.")
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.reply.Truncated, "The reply has the TC flag, over TCP too, so records may be missing from it.")
 	},
 }, {
 	Code: "resolve.reply.referral", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:   "RFC 1034 section 4.3.1",
 	Title: "Server refers to other name servers", Requirement: "The server answers and does not refer to others",
 	Advice: "Ask one of the name servers that the server refers to, or a resolver.", When: succeeded,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!resolved(e) && refers(e), "The server does not answer for %s itself. It refers to %s.",
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(!resolved(e) && refers(e), "The server does not answer for %s itself. It refers to %s.",
 			e.request.Name, referral(e))
 	},
 }, {
@@ -220,8 +222,8 @@ var answerRules = diag.Rules[*evidence]{{
 	Title: "Server has no answer without recursion", Requirement: "The server has an answer without recursion",
 	Advice: "Ask with recursion desired: the server has not cached the answer, or is not responsible for the name.",
 	When:   func(e *evidence) bool { return succeeded(e) && !e.request.recursive() },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!resolved(e) && !refers(e), "The reply about %s %s is empty, and is no authoritative one.",
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(!resolved(e) && !refers(e), "The reply about %s %s is empty, and is no authoritative one.",
 			e.request.Name, e.request.Type)
 	},
 }, {
@@ -229,9 +231,9 @@ var answerRules = diag.Rules[*evidence]{{
 	Ref:   "RFC 8914 sections 4.16 to 4.18",
 	Title: "Resolver filters the name", Requirement: "The resolver does not filter the name",
 	Advice: "Ask another resolver, or the authoritative servers: this one hides what the zone holds.", When: known,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		why := diag.Filtered(e.reply)
-		return diag.FailIf(why != "", "The resolver answers by a policy of its own: %s.", why)
+		return rule.FailIf(why != "", "The resolver answers by a policy of its own: %s.", why)
 	},
 }, {
 	Code: "resolve.reply.explained", Severity: diag.Info, Ref: "RFC 8914 section 3",
@@ -267,24 +269,24 @@ func hasAddresses(e *evidence) bool {
 	return found(e) && (e.request.Type == Type(dns.TypeA) || e.request.Type == Type(dns.TypeAAAA))
 }
 
-func privateAddresses(e *evidence) diag.Failures {
-	return diag.FailEach(e.records, func(rr dns.RR) diag.Failures {
+func privateAddresses(e *evidence) rule.Failures {
+	return rule.FailEach(e.records, func(rr dns.RR) rule.Failures {
 		ip := resolver.AddressIn(rr)
 		purpose := purposeOf(ip)
-		return diag.FailIf(purpose != "" && purpose != forDocumentation, "%s is %s.", ip, purpose).About(ip.String())
+		return rule.FailIf(purpose != "" && purpose != forDocumentation, "%s is %s.", ip, purpose).About(ip.String())
 	}).Joined()
 }
 
 // explanations lists the extended errors of a reply that is no failure, such as that it is stale or
 // was filtered (RFC 8914 section 4).
-func explanations(e *evidence) diag.Failures {
-	return diag.FailEach(diag.ExtendedErrors(e.reply), func(x dns.EDNS0_EDE) diag.Failures {
-		return diag.Fail("The resolver added: %s.", diag.ExtendedText(x))
+func explanations(e *evidence) rule.Failures {
+	return rule.FailEach(diag.ExtendedErrors(e.reply), func(x dns.EDNS0_EDE) rule.Failures {
+		return rule.Fail("The resolver added: %s.", diag.ExtendedText(x))
 	}).Joined()
 }
 
 // texts are the headlines of a lookup where the gravest finding does not say it.
-var texts = diag.Texts{
+var texts = rule.Texts{
 	"valid": {Headline: "Records found", Sub: "The server returned the records that were asked for."},
 	"resolve.records.nodata": {
 		Headline: "The name exists, but has no record of this type",
@@ -292,6 +294,6 @@ var texts = diag.Texts{
 	},
 }
 
-var reverseTexts = diag.Texts{
+var reverseTexts = rule.Texts{
 	"valid": {Headline: "Reverse DNS is set up", Sub: "The address has a PTR record."},
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -26,10 +26,10 @@ func (r *Report) View() *view.View {
 	v.Optional = len(answers) == 0
 	said := strings.Join(answers, ", ")
 	if len(answers) > maxSaid || len(said) > 200 {
-		said = diag.Count(len(answers), r.Type.String()+" record")
+		said = phrase.Count(len(answers), r.Type.String()+" record")
 	}
 	if said != "" && len(v.Findings) == 0 {
-		v.Headline, v.Sub, v.Brief = said, "", diag.Clip(said, 60)
+		v.Headline, v.Sub, v.Brief = said, "", phrase.Clip(said, 60)
 	} else {
 		v.Fact("answer", said, "resolve.address")
 	}
@@ -74,8 +74,8 @@ func (r *Report) draw(v *view.View) {
 	}
 	d := v.Rows(view.Chain, "From the root to the answer", "zone", "server", "reply", "ms")
 	for _, s := range r.Trace {
-		reply := cmp.Or(view.If(s.Error == "" && len(s.Answers) > 0, diag.Count(len(s.Answers), "record")),
-			view.If(s.Error == "" && len(s.ReferralNS) > 0, "refers to "+diag.Series(s.ReferralNS, 1)), s.Rcode)
+		reply := cmp.Or(view.If(s.Error == "" && len(s.Answers) > 0, phrase.Count(len(s.Answers), "record")),
+			view.If(s.Error == "" && len(s.ReferralNS) > 0, "refers to "+phrase.Series(s.ReferralNS, 1)), s.Rcode)
 		d.Stands(view.When(s.Error != "", view.Unknown, s.Error), s.Zone,
 			strings.TrimSpace(s.Server.Name+" "+s.Server.Address), reply, fmt.Sprint(s.LatencyMS))
 	}
@@ -98,10 +98,10 @@ func lasts(ttl uint32) string {
 func (r *ReverseReport) View() *view.View {
 	v := view.OfText(r.IP.String(), r.Text, r.Findings, false)
 	v.Optional = len(r.Hostnames) == 0
-	v.Fact("host names", diag.Series(r.Hostnames, maxSaid), "reverse.hostname", "reverse.ptr.many")
+	v.Fact("host names", phrase.Series(r.Hostnames, maxSaid), "reverse.hostname", "reverse.ptr.many")
 	if len(r.Hostnames) > 0 {
 		v.Fact("forward", r.forward(), "reverse.forward")
-		v.Brief = view.Join(diag.Series(r.Hostnames, 1), r.forward())
+		v.Brief = view.Join(phrase.Series(r.Hostnames, 1), r.forward())
 	}
 	if r.TTL != nil {
 		v.Fact("ttl", lasts(*r.TTL))
@@ -117,7 +117,7 @@ func (r *ReverseReport) View() *view.View {
 			view.When(f.Rcode != "NOERROR" && f.Rcode != "NXDOMAIN", view.Unknown, cmp.Or(f.Rcode, "no answer")),
 			view.When(!f.Matches, view.Warning, "does not lead back"),
 			view.Standing{Mark: view.Good, Note: "leads back"}),
-			f.Hostname, cmp.Or(diag.Series(f.Addresses, maxSaid), "none"))
+			f.Hostname, cmp.Or(phrase.Series(f.Addresses, maxSaid), "none"))
 	}
 	return v
 }

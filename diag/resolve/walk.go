@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 )
 
@@ -88,7 +90,7 @@ func steps(walk *resolver.Walk, now time.Time) []Step {
 		s := Step{
 			Zone: nameText(h.Zone), Name: nameText(h.Question.Name), Type: Type(h.Question.Qtype),
 			Server: StepServer{nameText(h.Server), h.Addr.Addr().String()}, Answers: []DNSRecord{},
-			ReferralNS: diag.Map(h.NS, nameText), Glue: NewDNSRecords(h.Glue, maxStepRecords, now),
+			ReferralNS: kit.Map(h.NS, nameText), Glue: NewDNSRecords(h.Glue, maxStepRecords, now),
 			LatencyMS: max(0, h.Latency.Milliseconds()),
 		}
 		if h.Reply != nil {
@@ -116,17 +118,17 @@ func compared(e *evidence) bool {
 	return walked(e) && e.request.Resolver != Authoritative && e.walk.Err == nil && known(e) && resolved(e)
 }
 
-var walkRules = diag.Rules[*evidence]{{
+var walkRules = rule.Rules[*evidence]{{
 	Code: "resolve.walk.unreachable", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:   "RFC 1034 section 5.3.3, RFC 8914 section 4.23",
 	Title: "No authoritative server answered", Requirement: "An authoritative server answered",
 	Advice: "Check that the name servers run, and that the NS records and glue in the parent zone are right.",
 	When:   walked,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.walk.Err == nil {
 			return nil
 		}
-		return diag.Fail("Iterating from the root ended without an answer: %s.", diag.Reason(e.walk.Err))
+		return rule.Fail("Iterating from the root ended without an answer: %s.", diag.Reason(e.walk.Err))
 	},
 }, {
 	Code: "resolve.walk.lame", Severity: diag.Warning, Ref: "RFC 1912 section 2.8, RFC 9499 section 7",
@@ -153,13 +155,13 @@ var walkRules = diag.Rules[*evidence]{{
 	Requirement: "The resolver answers what the authoritative servers answer",
 	Advice:      "After a change, wait until the TTL has passed. Some zones answer differently by location on purpose.",
 	When:        compared,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.reply.Rcode != e.walk.Reply.Rcode {
-			return diag.Fail("The resolver answers %s, the authoritative servers answer %s.",
+			return rule.Fail("The resolver answers %s, the authoritative servers answer %s.",
 				diag.RcodeName(e.reply.Rcode), diag.RcodeName(e.walk.Reply.Rcode))
 		}
 		_, theirs := diag.FollowAliases(e.walk.Reply, e.request.Name.FQDN(), uint16(e.request.Type))
-		return diag.FailIf(!slices.Equal(dataSet(e.records), dataSet(theirs)), "The resolver and the authoritative servers answer with different records.")
+		return rule.FailIf(!slices.Equal(dataSet(e.records), dataSet(theirs)), "The resolver and the authoritative servers answer with different records.")
 	},
 }}
 
@@ -174,34 +176,34 @@ func lame(h resolver.Hop) bool {
 }
 
 // faulty lists the servers that were of no use for a reason, each once for each zone.
-func faulty(is func(resolver.Hop) bool, what string) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		return distinct(diag.FailEach(e.walk.Hops, func(h resolver.Hop) diag.Failures {
+func faulty(is func(resolver.Hop) bool, what string) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
+		return distinct(rule.FailEach(e.walk.Hops, func(h resolver.Hop) rule.Failures {
 			if h.Err == nil || !is(h) {
 				return nil
 			}
-			return diag.Fail("%s (%s) %s %s: %s.", nameText(h.Server), h.Addr.Addr(), what, zoneText(h.Zone),
+			return rule.Fail("%s (%s) %s %s: %s.", nameText(h.Server), h.Addr.Addr(), what, zoneText(h.Zone),
 				diag.Reason(h.Err)).About(nameText(h.Server))
 		}))
 	}
 }
 
 // distinct makes one of failures, each detail once.
-func distinct(list diag.Failures) diag.Failures {
+func distinct(list rule.Failures) rule.Failures {
 	seen := map[string]bool{}
-	return slices.DeleteFunc(list, func(f diag.Failure) bool {
+	return slices.DeleteFunc(list, func(f rule.Failure) bool {
 		again := seen[f.Detail]
 		seen[f.Detail] = true
 		return again
 	}).Joined()
 }
 
-func withoutGlue(e *evidence) diag.Failures {
-	return distinct(diag.FailEach(e.walk.Hops, func(h resolver.Hop) diag.Failures {
-		return diag.FailEach(h.NS, func(name string) diag.Failures {
+func withoutGlue(e *evidence) rule.Failures {
+	return distinct(rule.FailEach(e.walk.Hops, func(h resolver.Hop) rule.Failures {
+		return rule.FailEach(h.NS, func(name string) rule.Failures {
 			named := func(rr dns.RR) bool { return dns.CanonicalName(rr.Header().Name) == name }
 			missing := dns.IsSubDomain(h.Child, name) && !slices.ContainsFunc(h.Glue, named)
-			return diag.FailIf(missing, "The referral of the servers of %s names %s without an address.",
+			return rule.FailIf(missing, "The referral of the servers of %s names %s without an address.",
 				zoneText(h.Zone), nameText(name)).About(nameText(name))
 		})
 	}))
@@ -209,7 +211,7 @@ func withoutGlue(e *evidence) diag.Failures {
 
 // dataSet is the data of records, in an order that does not depend on theirs.
 func dataSet(rrs []dns.RR) []string {
-	set := diag.Map(rrs, dataText)
+	set := kit.Map(rrs, dataText)
 	slices.Sort(set)
 	return slices.Compact(set)
 }

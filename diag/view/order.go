@@ -6,7 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // soon is how far ahead a step with a due date precedes faults that lose nothing (CONTRACT 1.14).
@@ -40,7 +41,7 @@ func (s *Step) urgency(now time.Time) int {
 		return losing
 	case !s.Due.IsZero() && s.Due.Before(now.Add(soon)):
 		return expiring
-	case s.Severity >= diag.Error:
+	case s.Severity >= rule.Error:
 		return broken
 	default:
 		return improvable
@@ -95,8 +96,8 @@ func (s Step) With(other Step) Step {
 // not in the list is ignored.
 func dependent(steps []Step) []Step {
 	done := make([]Step, 0, len(steps))
-	placed := map[diag.Code]bool{}
-	listed := map[diag.Code]bool{}
+	placed := map[rule.Code]bool{}
+	listed := map[rule.Code]bool{}
 	for _, s := range steps {
 		listed[s.Code] = true
 	}
@@ -133,7 +134,7 @@ func (s Step) Note(list []Step) string {
 		}
 	}
 	if len(s.Places) > 1 {
-		places = "for " + diag.Series(s.Places, 4)
+		places = "for " + phrase.Series(s.Places, 4)
 	}
 	return Join(doers[s.Who], due, after, places)
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/stretchr/testify/require"
 )
 
@@ -14,18 +14,18 @@ func TestOrderOfSteps(t *testing.T) {
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	day := func(n int) time.Time { return now.AddDate(0, 0, n) }
 	list := []Step{
-		{Code: "a.warning", Severity: diag.Warning, Text: "Improve it."},
-		{Code: "a.later", Severity: diag.Warning, Text: "Renew it next year.", Due: day(300)},
-		{Code: "a.enforce", Severity: diag.Error, Text: "Enforce it.", After: "a.fix"},
-		{Code: "a.fix", Severity: diag.Warning, Text: "Fix it.", Places: []string{"spf"}},
-		{Code: "a.date", Severity: diag.Warning, Text: "Renew it.", Due: day(12)},
-		{Code: "a.sooner", Severity: diag.Error, Text: "Renew the certificate.", Due: day(3)},
-		{Code: "a.forged", Severity: diag.Critical, Text: "Close it."},
-		{Code: "a.lost", Severity: diag.Error, Text: "Open it.", Loses: true},
-		{Code: "a.again", Severity: diag.Error, Text: "Fix it.", Places: []string{"dkim"}},
-		{Code: "a.alone", Severity: diag.Warning, Text: "Wait for what is not there.", After: "a.gone"},
-		{Code: "a.value", Severity: diag.Warning, Text: "Publish it.", Name: "example.com.", Type: "TXT", Value: "x"},
-		{Code: "a.same", Severity: diag.Warning, Text: "Publish this.", Name: "example.com.", Type: "TXT", Value: "x"},
+		{Code: "a.warning", Severity: rule.Warning, Text: "Improve it."},
+		{Code: "a.later", Severity: rule.Warning, Text: "Renew it next year.", Due: day(300)},
+		{Code: "a.enforce", Severity: rule.Error, Text: "Enforce it.", After: "a.fix"},
+		{Code: "a.fix", Severity: rule.Warning, Text: "Fix it.", Places: []string{"spf"}},
+		{Code: "a.date", Severity: rule.Warning, Text: "Renew it.", Due: day(12)},
+		{Code: "a.sooner", Severity: rule.Error, Text: "Renew the certificate.", Due: day(3)},
+		{Code: "a.forged", Severity: rule.Critical, Text: "Close it."},
+		{Code: "a.lost", Severity: rule.Error, Text: "Open it.", Loses: true},
+		{Code: "a.again", Severity: rule.Error, Text: "Fix it.", Places: []string{"dkim"}},
+		{Code: "a.alone", Severity: rule.Warning, Text: "Wait for what is not there.", After: "a.gone"},
+		{Code: "a.value", Severity: rule.Warning, Text: "Publish it.", Name: "example.com.", Type: "TXT", Value: "x"},
+		{Code: "a.same", Severity: rule.Warning, Text: "Publish this.", Name: "example.com.", Type: "TXT", Value: "x"},
 	}
 	steps := Order(list, now)
 	var codes []string
@@ -34,7 +34,7 @@ func TestOrderOfSteps(t *testing.T) {
 	}
 	require.Equal(t, []string{"a.lost", "a.sooner", "a.date", "a.forged", "a.fix", "a.enforce", "a.warning", "a.later", "a.alone", "a.value"}, codes)
 	require.Equal(t, []string{"spf", "dkim"}, steps[4].Places)
-	require.Equal(t, diag.Error, steps[4].Severity)
+	require.Equal(t, rule.Error, steps[4].Severity)
 	circle := Order([]Step{{Code: "x.a", Text: "A", After: "x.b"}, {Code: "x.b", Text: "B", After: "x.a"}}, now)
 	require.Len(t, circle, 2)
 }

@@ -17,7 +17,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // MaxFacts bounds the facts of a view: what does not fit belongs in the drawing, or stays in the report.
@@ -26,7 +27,7 @@ const MaxFacts = 8
 // A View is the presentation of a report.
 type View struct {
 	Subject  string         `json:"subject" doc:"what was examined"`
-	State    diag.State     `json:"state,omitempty" doc:"the outcome in a word; absent where nothing is judged"`
+	State    rule.State     `json:"state,omitempty" doc:"the outcome in a word; absent where nothing is judged"`
 	Score    *int           `json:"score,omitempty" doc:"percent, where there is a score"`
 	Headline string         `json:"headline" doc:"the outcome in a sentence"`
 	Sub      string         `json:"sub,omitempty" doc:"the consequence, and the next step"`
@@ -35,9 +36,9 @@ type View struct {
 	Facts    []Fact         `json:"facts,omitempty" doc:"what people look for first"`
 	Drawing  *Drawing       `json:"drawing,omitempty" doc:"how the parts belong together"`
 	Steps    []Step         `json:"steps,omitempty" doc:"what to publish or do, the most urgent first"`
-	Findings []diag.Finding `json:"findings,omitempty" doc:"warnings and worse"`
-	Better   []diag.Finding `json:"better,omitempty" doc:"what could be better, and need not be"`
-	Passed   []diag.Check   `json:"-"`
+	Findings []rule.Finding `json:"findings,omitempty" doc:"warnings and worse"`
+	Better   []rule.Finding `json:"better,omitempty" doc:"what could be better, and need not be"`
+	Passed   []rule.Check   `json:"-"`
 	Record   string         `json:"record,omitempty" doc:"the text in which findings have their places"`
 	Counts   string         `json:"counts,omitempty" doc:"how many findings there are, of a view that joins others"`
 	Foot     string         `json:"-"` // what else to say at the end: how much was examined
@@ -48,14 +49,14 @@ type View struct {
 type Fact struct {
 	Label string    `json:"label"`
 	Value string    `json:"value"`
-	Code  diag.Code `json:"code,omitempty" doc:"the finding that speaks of it, if one does"`
+	Code  rule.Code `json:"code,omitempty" doc:"the finding that speaks of it, if one does"`
 	Mark  Mark      `json:"mark,omitempty" doc:"how grave that is"`
 }
 
 // A Step is something to do. With a value it is something to publish.
 type Step struct {
-	Code     diag.Code     `json:"code" doc:"permanent name of the rule that it fulfils"`
-	Severity diag.Severity `json:"severity" doc:"how grave the fault is"`
+	Code     rule.Code     `json:"code" doc:"permanent name of the rule that it fulfils"`
+	Severity rule.Severity `json:"severity" doc:"how grave the fault is"`
 	Title    string        `json:"title,omitempty" doc:"the fault in a few words"`
 	Text     string        `json:"text" doc:"what to do"`
 	Name     string        `json:"name,omitempty" doc:"where the value belongs, or the record at fault is: with a dot at the end if it is a name in the DNS"`
@@ -65,7 +66,7 @@ type Step struct {
 	Who      Who           `json:"who,omitempty" doc:"who can do it; absent where that is not known"`
 	Loses    bool          `json:"loses,omitempty" doc:"whether mail or visitors are lost until it is done"`
 	Due      time.Time     `json:"due,omitzero" doc:"when something breaks by itself if nobody acts"`
-	After    diag.Code     `json:"after,omitempty" doc:"code of the step that must be done before"`
+	After    rule.Code     `json:"after,omitempty" doc:"code of the step that must be done before"`
 	Wait     int64         `json:"wait_seconds,omitempty" min:"1" doc:"how long to wait after that step: until resolvers have forgotten what was there"`
 	Places   []string      `json:"places,omitempty" maxitems:"20" doc:"the parts or checks that ask for it, if there are several"`
 }
@@ -86,7 +87,7 @@ const (
 
 // Values lists them.
 func (Who) Values() []string {
-	return diag.Values(Zone, NameServer, MailServer, WebServer, Sender, Network, Registrar)
+	return kit.Values(Zone, NameServer, MailServer, WebServer, Sender, Network, Registrar)
 }
 
 // A Mark is a status: a severity, or one of the words below.
@@ -105,10 +106,10 @@ const (
 )
 
 // MarkOf is the mark of a severity.
-func MarkOf(s diag.Severity) Mark { return Mark(s.String()) }
+func MarkOf(s rule.Severity) Mark { return Mark(s.String()) }
 
 // Of begins the view of a report with a verdict. It is partial if something could not be learned.
-func Of(subject string, j diag.Verdict, partial bool) *View {
+func Of(subject string, j rule.Verdict, partial bool) *View {
 	v := &View{Subject: subject, State: j.State, Score: j.Score, Headline: j.Headline, Sub: j.Sub, Brief: j.Headline,
 		Passed: j.Passed, Partial: partial || j.Incomplete()}
 	v.Judged(j.Findings)
@@ -117,10 +118,10 @@ func Of(subject string, j diag.Verdict, partial bool) *View {
 	}
 	for _, r := range j.Recommendations {
 		s := v.severity(r.Code)
-		if s < diag.Info {
+		if s < rule.Info {
 			s = severityOf[r.Priority]
 		}
-		if s > diag.Info {
+		if s > rule.Info {
 			v.Steps = append(v.Steps, Step{Code: r.Code, Severity: s, Title: r.Title, Text: r.Detail, Value: r.SuggestedValue,
 				Due: v.due(r.Code)})
 		}
@@ -129,7 +130,7 @@ func Of(subject string, j diag.Verdict, partial bool) *View {
 }
 
 // severityOf returns the severity of a recommendation whose finding is not in the report.
-var severityOf = map[diag.Priority]diag.Severity{diag.High: diag.Error, diag.Medium: diag.Warning, diag.Low: diag.Info}
+var severityOf = map[rule.Priority]rule.Severity{rule.High: rule.Error, rule.Medium: rule.Warning, rule.Low: rule.Info}
 
 // Answer begins the view of a report that judges nothing: the headline is the answer in a sentence.
 func Answer(subject, headline string) *View {
@@ -137,9 +138,9 @@ func Answer(subject, headline string) *View {
 }
 
 // Judged adds findings, apart from what only could be better.
-func (v *View) Judged(findings []diag.Finding) {
+func (v *View) Judged(findings []rule.Finding) {
 	for _, f := range findings {
-		if f.Severity == diag.Info {
+		if f.Severity == rule.Info {
 			v.Better = append(v.Better, f)
 			continue
 		}
@@ -158,7 +159,7 @@ func (v *View) Advise() {
 
 // Fact adds a fact, unless its value is empty. It is marked if one of the codes, or a code that begins with one of them
 // and a dot, is among the findings: the gravest counts.
-func (v *View) Fact(label, value string, codes ...diag.Code) {
+func (v *View) Fact(label, value string, codes ...rule.Code) {
 	if value == "" || len(v.Facts) == MaxFacts {
 		return
 	}
@@ -168,7 +169,7 @@ func (v *View) Fact(label, value string, codes ...diag.Code) {
 }
 
 // about returns the gravest finding that one of the codes names.
-func (v *View) about(codes []diag.Code) (diag.Code, Mark) {
+func (v *View) about(codes []rule.Code) (rule.Code, Mark) {
 	for _, f := range slices.Concat(v.Findings, v.Better) {
 		for _, c := range codes {
 			if f.Code == c || strings.HasPrefix(string(f.Code), string(c)+".") {
@@ -179,7 +180,7 @@ func (v *View) about(codes []diag.Code) (diag.Code, Mark) {
 	return "", None
 }
 
-func (v *View) severity(code diag.Code) diag.Severity {
+func (v *View) severity(code rule.Code) rule.Severity {
 	for _, f := range slices.Concat(v.Findings, v.Better) {
 		if f.Code == code {
 			return f.Severity
@@ -189,7 +190,7 @@ func (v *View) severity(code diag.Code) diag.Severity {
 }
 
 // due is when the first of the findings of a rule breaks something; zero if none does.
-func (v *View) due(code diag.Code) (first time.Time) {
+func (v *View) due(code rule.Code) (first time.Time) {
 	for _, f := range v.Findings {
 		if f.Code == code && !f.Due.IsZero() && (first.IsZero() || f.Due.Before(first)) {
 			first = f.Due
@@ -211,18 +212,18 @@ func (v *View) PublishAt(begins, name, kind string) {
 
 // Mark is that of the whole: the severity of the gravest finding, or whether anything was learned.
 func (v *View) Mark() Mark {
-	worst := diag.Severity(-1)
+	worst := rule.Severity(-1)
 	for _, f := range v.Findings {
 		worst = max(worst, f.Severity)
 	}
 	switch {
-	case worst > diag.Info:
+	case worst > rule.Info:
 		return MarkOf(worst)
-	case v.State == diag.Bad:
+	case v.State == rule.Bad:
 		return Error
-	case v.State == diag.Unknown:
+	case v.State == rule.Unknown:
 		return Unknown
-	case v.State == diag.Missing || v.Optional:
+	case v.State == rule.Missing || v.Optional:
 		return Optional
 	case v.Partial:
 		return Unknown
@@ -230,20 +231,28 @@ func (v *View) Mark() Mark {
 	return Good
 }
 
+// A Record is the lookup of one record of a domain, as RecordLookup of package diag.
+type Record interface {
+	Subject() string                        // the domain
+	Owner() (name string, records []string) // where the record belongs
+	Published() string                      // the record; empty if there is not exactly one
+}
+
 // OfRecord begins the view of a report on one record of a domain. With the beginnings of records, values that begin so
 // belong at its name, and the record is the first fact.
-func OfRecord(l diag.RecordLookup, j diag.Verdict, partial bool, begins ...string) *View {
-	v := Of(l.Domain.String(), j, partial)
-	v.Record = l.Record
+func OfRecord(l Record, j rule.Verdict, partial bool, begins ...string) *View {
+	v := Of(l.Subject(), j, partial)
+	v.Record = l.Published()
+	owner, _ := l.Owner()
 	for _, begin := range begins {
-		v.PublishAt(begin, l.RecordName+".", "TXT")
-		v.Fact("record", l.Record)
+		v.PublishAt(begin, owner+".", "TXT")
+		v.Fact("record", v.Record)
 	}
 	return v
 }
 
 // OfText begins the view of a report that has findings, and no verdict but its words.
-func OfText(subject string, t diag.Text, findings []diag.Finding, partial bool) *View {
+func OfText(subject string, t rule.Text, findings []rule.Finding, partial bool) *View {
 	v := Answer(subject, t.Headline)
 	v.Sub, v.Partial = t.Sub, partial
 	v.Judged(findings)

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 // If is the text if so, and empty if not. With cmp.Or it makes the first case that holds an expression.
@@ -31,9 +32,9 @@ func Known[S ~string](is *bool, yes, no, unknown S) S {
 // Days says when something ends that ends in so many days; what is further away than three years, in years.
 func Days(n int, end time.Time) string {
 	const year = 365
-	span := diag.Count(max(n, -n), "day")
+	span := phrase.Count(max(n, -n), "day")
 	if n > 3*year {
-		span = diag.Count(n/year, "year")
+		span = phrase.Count(n/year, "year")
 	}
 	return fmt.Sprintf("%s%s (%s)", span, If(n < 0, " ago"), Date(end))
 }
@@ -48,7 +49,9 @@ func Period(begin, end time.Time) string {
 }
 
 // Seconds is a span of so many seconds.
-func Seconds[N int | int64 | uint32](n N) string { return diag.Span(time.Duration(n) * time.Second) }
+func Seconds[N int | int64 | uint32](n N) string {
+	return phrase.Duration(time.Duration(n) * time.Second)
+}
 
 // Words are those of an identifier.
 func Words[S ~string](id S) string { return strings.ReplaceAll(string(id), "_", " ") }
@@ -65,7 +68,7 @@ func told(parts []string) []string {
 
 // Each returns the texts of the items of a list, without empty ones.
 func Each[T any](list []T, text func(T) string) []string {
-	return told(diag.Map(list, text))
+	return told(kit.Map(list, text))
 }
 
 // Unique are the items of a list, each once.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/stretchr/testify/require"
 )
 
@@ -85,7 +85,7 @@ var caaCases = []struct {
 
 // caaZone writes CAA records as in a zone file, each after a semicolon and a flag.
 func caaZone(records string) (zone string) {
-	for r := range strings.SplitSeq(diag.Regexp(`; (\d)`)().ReplaceAllString(records, "\n$1"), "\n") {
+	for r := range strings.SplitSeq(kit.Regexp(`; (\d)`)().ReplaceAllString(records, "\n$1"), "\n") {
 		if r != "" {
 			zone += "example.com. IN CAA " + r + "\n"
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/internal/survey"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 )
 
@@ -52,8 +53,8 @@ func (e *evidence) addressUnknown(s *survey.Server) bool {
 }
 
 // glueMismatch compares glue with the addresses in the zone, where those are known.
-func (e *evidence) glueMismatch() diag.Failures {
-	var list diag.Failures
+func (e *evidence) glueMismatch() rule.Failures {
+	var list rule.Failures
 	for _, host := range e.cut.inBailiwick() {
 		addresses, glue := e.Hosts[host], e.cut.glue[host]
 		if !e.glueComparable(host) {
@@ -61,7 +62,7 @@ func (e *evidence) glueMismatch() diag.Failures {
 		}
 		name := survey.BareName(host)
 		fail := func(ip netip.Addr, has, lacks string) {
-			list = append(list, diag.Failure{
+			list = append(list, rule.Failure{
 				Detail: "For " + name + ", " + has + " has the address " + ip.String() + " and " + lacks + " does not.",
 				Target: name,
 			})

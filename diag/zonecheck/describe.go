@@ -9,6 +9,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/internal/survey"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
 )
@@ -18,7 +20,7 @@ func (e *evidence) parentReport() Parent {
 		Zone: survey.BareName(e.Parent.Zone), Servers: bareNames(e.Parent.Hosts), Nameservers: []ParentNameserver{},
 	}
 	for _, host := range e.cut.hosts {
-		glue := diag.Map(e.cut.glue[host], func(g survey.Glue) netip.Addr { return g.IP })
+		glue := kit.Map(e.cut.glue[host], func(g survey.Glue) netip.Addr { return g.IP })
 		p.Nameservers = append(p.Nameservers, ParentNameserver{Name: survey.BareName(host), Glue: glue})
 	}
 	return p
@@ -41,7 +43,7 @@ func (e *evidence) delegationReport() Delegation {
 
 // answersReport lists what each server answers for each type, in the order of the types.
 func (e *evidence) answersReport() []Answer {
-	return diag.Map(e.cells, func(c cell) Answer {
+	return kit.Map(e.cells, func(c cell) Answer {
 		return Answer{Type: dns.Type(c.qtype).String(), Server: c.server, Address: c.ip, Answer: c.answer}
 	})
 }
@@ -144,7 +146,7 @@ func summarize(list []RuleResult) (s Summary) {
 }
 
 // statusOf is the status of a rule that is violated.
-func statusOf(rule diag.RuleInfo, f diag.Finding) Status {
+func statusOf(rule rule.Description, f diag.Finding) Status {
 	switch {
 	case f.Severity == diag.Info:
 		return informed
@@ -159,7 +161,7 @@ func contents(records []dns.RR) string {
 	if len(records) == 0 {
 		return "none"
 	}
-	lines := diag.Map(records, dataOf)
+	lines := kit.Map(records, dataOf)
 	slices.Sort(lines)
 	return strings.Join(slices.Compact(lines), ", ")
 }
@@ -184,7 +186,7 @@ func hostName(name string) bool {
 	return err == nil
 }
 
-func bareNames(list []string) []string { return diag.Map(list, survey.BareName) }
+func bareNames(list []string) []string { return kit.Map(list, survey.BareName) }
 
 // minus lists what is in the first list and not in the second.
 func minus(all, less []string) []string {

@@ -10,6 +10,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/diagkit/diagkit/diag/internal/survey"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 )
 
@@ -32,7 +33,7 @@ type zoneSecurity struct {
 	keyAlgs map[uint8]bool // of the keys
 	proofs  int            // negative replies with a proof that were checked
 	held    bool           // proofs were held against what there is
-	denied  diag.Failures  // records that proofs deny
+	denied  rule.Failures  // records that proofs deny
 }
 
 // A dsView compares the DS records of the parent zone with the keys.

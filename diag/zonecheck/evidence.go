@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/internal/survey"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
 )
@@ -85,7 +86,7 @@ func hasType(qtype uint16) func(*evidence) bool {
 
 // probes lists the query of each source, and whether a server has answered it.
 var probes = []struct {
-	source diag.Source
+	source rule.Source
 	probe  survey.Probe
 	told   func(*survey.Address, survey.Reply) bool
 }{
@@ -118,11 +119,11 @@ func fails(ad *survey.Address) bool {
 	return ad.SOA().Rcode() == dns.RcodeServerFailure && ad.Asked(survey.ProbeNS) && !ad.Replies[survey.ProbeNS].Settled()
 }
 
-// Unanswered implements [diag.Unanswerer]. Of the servers of the parent zone, and of those of the zone, each is asked: what
+// Unanswered implements [rule.Unanswerer]. Of the servers of the parent zone, and of those of the zone, each is asked: what
 // one of them did not say may be what the others do not know.
-func (e *evidence) Unanswered() []diag.Source {
-	var open []diag.Source
-	note := func(s diag.Source, unknown bool) {
+func (e *evidence) Unanswered() []rule.Source {
+	var open []rule.Source
+	note := func(s rule.Source, unknown bool) {
 		if unknown {
 			open = append(open, s)
 		}
@@ -346,11 +347,11 @@ func (a *answers) keys() []*dns.DNSKEY {
 // childDS returns the CDS and CDNSKEY records, with which the zone asks for other DS records (RFC 7344).
 func (a *answers) childDS() (cds []*dns.DS, cdnskey []*dns.DNSKEY) {
 	if r := a.at(a.Zone, dns.TypeCDS); r.OK() {
-		cds = diag.Map(survey.Set[*dns.CDS](r.Msg.Answer, a.Zone), func(rr *dns.CDS) *dns.DS { return &rr.DS })
+		cds = kit.Map(survey.Set[*dns.CDS](r.Msg.Answer, a.Zone), func(rr *dns.CDS) *dns.DS { return &rr.DS })
 	}
 	if r := a.at(a.Zone, dns.TypeCDNSKEY); r.OK() {
 		records := survey.Set[*dns.CDNSKEY](r.Msg.Answer, a.Zone)
-		cdnskey = diag.Map(records, func(rr *dns.CDNSKEY) *dns.DNSKEY { return &rr.DNSKEY })
+		cdnskey = kit.Map(records, func(rr *dns.CDNSKEY) *dns.DNSKEY { return &rr.DNSKEY })
 	}
 	return cds[:min(len(cds), maxDS)], cdnskey[:min(len(cdnskey), maxDS)]
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/internal/survey"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/miekg/dns"
 )
 
@@ -182,5 +183,5 @@ func (e *evidence) concerned(l lapse) string {
 }
 
 func (l lapse) names() []string {
-	return diag.Map(l.types, func(t uint16) string { return dns.Type(t).String() })
+	return kit.Map(l.types, func(t uint16) string { return dns.Type(t).String() })
 }

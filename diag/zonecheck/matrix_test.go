@@ -11,6 +11,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -239,7 +240,7 @@ func TestMatrixSets(t *testing.T) {
 				s.serve(fullZone)
 				tt.setup(s, []*diagtest.Server{s.ns1}, []*diagtest.Server{s.ns2})
 			})
-			assert.Equal(t, tt.want, diag.Map(r.Findings, func(f diag.Finding) string {
+			assert.Equal(t, tt.want, kit.Map(r.Findings, func(f diag.Finding) string {
 				return f.Severity.String() + " " + f.Target
 			}), "%v", r.Findings)
 			for _, c := range r.Checks {

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/stretchr/testify/require"
 )
 
@@ -14,7 +14,7 @@ func TestNotes(t *testing.T) {
 		c.note(notice{rule: "a.expired", text: "It expired"}, target)
 	}
 	c.note(notice{rule: "a.expired", text: "It expired too."}, "a")
-	require.Equal(t, diag.Failures{{Detail: "It expired.", Target: "a, b, c and 2 more"},
+	require.Equal(t, rule.Failures{{Detail: "It expired.", Target: "a, b, c and 2 more"},
 		{Detail: "It expired too.", Target: "a"}}, c.failures("a.expired"))
 	require.Empty(t, c.failures("a.future"))
 }

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // rules is the table, in the order in which a zone is looked up. Zonemaster's cases SYNTAX01 and
 // SYNTAX02 have no rule: a [diag.Domain] has neither other characters nor a hyphen at its ends.
-var rules = sync.OnceValue(func() diag.Rules[*evidence] {
-	return slices.Concat(ofCategory(categoryParent, existenceRules, diag.FromRequest), ofZone(together(
+var rules = sync.OnceValue(func() rule.Rules[*evidence] {
+	return slices.Concat(ofCategory(categoryParent, existenceRules, rule.FromRequest), ofZone(together(
 		standing(categoryParent, parentRules, parents), ofCategory(categoryDelegation, delegationRules, parents, recordsNS),
 		ofCategory(categoryGlue, glueRules, parents, hosts), standing(categoryNameserver, nameRules, hosts),
 		standing(categoryNameserver, serverRules, servers),
@@ -35,7 +35,7 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 			standing(categoryRecords, aliasRules, aliases), standing(categoryMail, mailRules, recordsMX, mailHosts))))
 })
 
-func ofCategory(c diag.Category, rules diag.Rules[*evidence], sources ...diag.Source) diag.Rules[*evidence] {
+func ofCategory(c rule.Category, rules rule.Rules[*evidence], sources ...rule.Source) rule.Rules[*evidence] {
 	list := rules.Reading(sources...)
 	for i := range list {
 		list[i].Category = c
@@ -45,13 +45,13 @@ func ofCategory(c diag.Category, rules diag.Rules[*evidence], sources ...diag.So
 
 // standing returns such rules that state facts: what one server is seen to do wrong is wrong, whatever others did not
 // say.
-func standing(c diag.Category, rules diag.Rules[*evidence], sources ...diag.Source) diag.Rules[*evidence] {
-	return ofCategory(c, rules, sources...).With(diag.Rule[*evidence]{HoldsWhenUnanswered: true})
+func standing(c rule.Category, rules rule.Rules[*evidence], sources ...rule.Source) rule.Rules[*evidence] {
+	return ofCategory(c, rules, sources...).With(rule.Rule[*evidence]{HoldsWhenUnanswered: true})
 }
 
 // ofZone returns rules that apply unless the name is known not to be a zone: of a name that does not
 // exist, or that belongs to its parent zone, nothing else is judged.
-func ofZone(tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {
+func ofZone(tables ...rule.Rules[*evidence]) rule.Rules[*evidence] {
 	list := slices.Concat(tables...)
 	for i := range list {
 		when := list[i].When
@@ -62,11 +62,11 @@ func ofZone(tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {
 }
 
 // together returns rules whose failures are merged into one finding each.
-func together(tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {
+func together(tables ...rule.Rules[*evidence]) rule.Rules[*evidence] {
 	list := slices.Concat(tables...)
 	for i := range list {
 		fails := list[i].Fails
-		list[i].Fails = func(e *evidence) diag.Failures { return fails(e).Joined() }
+		list[i].Fails = func(e *evidence) rule.Failures { return fails(e).Joined() }
 	}
 	return list
 }
@@ -76,20 +76,20 @@ type Category string
 
 // The factors of the score.
 var (
-	categoryParent     = diag.Category{Code: "parent", Label: "Parent zone"}
-	categoryDelegation = diag.Category{Code: "delegation", Label: "Delegation"}
-	categoryGlue       = diag.Category{Code: "glue", Label: "Glue"}
-	categoryNameserver = diag.Category{Code: "nameserver", Label: "Name servers"}
-	categorySOA        = diag.Category{Code: "soa", Label: "SOA record"}
-	categoryTransport  = diag.Category{Code: "transport", Label: "Transport"}
-	categorySecurity   = diag.Category{Code: "security", Label: "Security"}
-	categoryRecords    = diag.Category{Code: "records", Label: "Records"}
-	categoryMail       = diag.Category{Code: "mail", Label: "Mail"}
+	categoryParent     = rule.Category{Code: "parent", Label: "Parent zone"}
+	categoryDelegation = rule.Category{Code: "delegation", Label: "Delegation"}
+	categoryGlue       = rule.Category{Code: "glue", Label: "Glue"}
+	categoryNameserver = rule.Category{Code: "nameserver", Label: "Name servers"}
+	categorySOA        = rule.Category{Code: "soa", Label: "SOA record"}
+	categoryTransport  = rule.Category{Code: "transport", Label: "Transport"}
+	categorySecurity   = rule.Category{Code: "security", Label: "Security"}
+	categoryRecords    = rule.Category{Code: "records", Label: "Records"}
+	categoryMail       = rule.Category{Code: "mail", Label: "Mail"}
 )
 
 // Values lists the categories.
 func (Category) Values() (codes []string) {
-	for _, c := range []diag.Category{categoryParent, categoryDelegation, categoryGlue, categoryNameserver, categorySOA,
+	for _, c := range []rule.Category{categoryParent, categoryDelegation, categoryGlue, categoryNameserver, categorySOA,
 		categoryTransport, categorySecurity, categoryRecords, categoryMail} {
 		codes = append(codes, c.Code)
 	}
@@ -98,43 +98,43 @@ func (Category) Values() (codes []string) {
 
 // The sources of the rules other than the probes.
 const (
-	isZone    diag.Source = "zone"      // whether the name is a zone of its own
-	parents   diag.Source = "parents"   // the delegation at each server of the parent zone that is asked
-	parentDS  diag.Source = "DS"        // the DS records there
-	hosts     diag.Source = "hosts"     // the addresses of the name servers
-	servers   diag.Source = "servers"   // what each of them is to the zone
-	origins   diag.Source = "origins"   // the networks that announce their addresses
-	content   diag.Source = "content"   // what any of them was asked
-	within    diag.Source = "within"    // names between others
-	aliases   diag.Source = "aliases"   // where usual names lead
-	mailHosts diag.Source = "mailHosts" // the addresses of the mail servers
+	isZone    rule.Source = "zone"      // whether the name is a zone of its own
+	parents   rule.Source = "parents"   // the delegation at each server of the parent zone that is asked
+	parentDS  rule.Source = "DS"        // the DS records there
+	hosts     rule.Source = "hosts"     // the addresses of the name servers
+	servers   rule.Source = "servers"   // what each of them is to the zone
+	origins   rule.Source = "origins"   // the networks that announce their addresses
+	content   rule.Source = "content"   // what any of them was asked
+	within    rule.Source = "within"    // names between others
+	aliases   rule.Source = "aliases"   // where usual names lead
+	mailHosts rule.Source = "mailHosts" // the addresses of the mail servers
 	// serviceHosts is where HTTPS records lead.
-	serviceHosts diag.Source = "serviceHosts"
-	primary      diag.Source = "primary" // the addresses of the primary server
+	serviceHosts rule.Source = "serviceHosts"
+	primary      rule.Source = "primary" // the addresses of the primary server
 )
 
 // The probes that rules read, each at all servers of the zone.
 const (
-	identity    diag.Source = "identity"
-	recursion   diag.Source = "recursion"
-	transfer    diag.Source = "transfer"
-	absent      diag.Source = "absent"
-	www         diag.Source = "www"
-	recordsKeys diag.Source = "DNSKEY"
-	recordsSOA  diag.Source = "SOA"
-	recordsNS   diag.Source = "NS"
-	recordsA    diag.Source = "A"
-	recordsAAAA diag.Source = "AAAA"
-	recordsMX   diag.Source = "MX"
-	recordsTXT  diag.Source = "TXT"
-	recordsCAA  diag.Source = "CAA"
+	identity    rule.Source = "identity"
+	recursion   rule.Source = "recursion"
+	transfer    rule.Source = "transfer"
+	absent      rule.Source = "absent"
+	www         rule.Source = "www"
+	recordsKeys rule.Source = "DNSKEY"
+	recordsSOA  rule.Source = "SOA"
+	recordsNS   rule.Source = "NS"
+	recordsA    rule.Source = "A"
+	recordsAAAA rule.Source = "AAAA"
+	recordsMX   rule.Source = "MX"
+	recordsTXT  rule.Source = "TXT"
+	recordsCAA  rule.Source = "CAA"
 
-	recordsHTTPS diag.Source = "HTTPS"
-	recordsCDS   diag.Source = "CDS" // and CDNSKEY
+	recordsHTTPS rule.Source = "HTTPS"
+	recordsCDS   rule.Source = "CDS" // and CDNSKEY
 )
 
 // texts are the texts of verdicts without a text from the gravest finding.
-var texts = diag.Texts{
+var texts = rule.Texts{
 	"valid": {
 		Headline: "The domain is delegated and served without a fault",
 		Sub:      "The name servers that were asked answer and agree.",

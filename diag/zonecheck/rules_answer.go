@@ -9,6 +9,9 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/internal/survey"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
 )
@@ -52,23 +55,23 @@ type wording struct {
 }
 
 // failure makes one of a lapse.
-func (e *evidence) failure(l lapse, w wording, grave func(qtype uint16) bool) diag.Failures {
+func (e *evidence) failure(l lapse, w wording, grave func(qtype uint16) bool) rule.Failures {
 	names, verb, harm := e.who(l), w.several, w.always
 	if len(names) == 1 {
 		verb = w.one
 	}
-	who := diag.Series(names, maxNamed)
+	who := phrase.Series(names, maxNamed)
 	if lost := slices.DeleteFunc(slices.Clone(l.types), func(t uint16) bool { return !e.lost(t) }); harm == "" {
 		harm = cmp.Or(harmOf(lost), "resolvers that ask there lose time, and some give up")
 	}
-	f := diag.Failure{Target: e.concerned(l), Warns: !slices.ContainsFunc(l.types, grave)}
+	f := rule.Failure{Target: e.concerned(l), Warns: !slices.ContainsFunc(l.types, grave)}
 	if l.types[0] == dns.TypeDS {
 		who += " of " + e.parentName()
 		f.Advice = "Report it to the operator of " + e.parentName() + ", or to your registrar."
 	}
-	f.Detail = fmt.Sprintf("%s %s for the %s records of %s: %s.", who, verb, diag.Series(l.names(), len(l.types)),
+	f.Detail = fmt.Sprintf("%s %s for the %s records of %s: %s.", who, verb, phrase.Series(l.names(), len(l.types)),
 		e.Domain, harm)
-	return diag.Failures{f}
+	return rule.Failures{f}
 }
 
 // harmOf describes the failures if no server answers for these types.
@@ -84,8 +87,8 @@ func harmOf(lost []uint16) string {
 
 // answering makes the test of a rule about answers. For what some servers do, others make up, but for the records that
 // every zone lives by. Without a wording the answer is a response code.
-func answering(is func(answer string) bool, w wording) func(*evidence) diag.Failures {
-	return func(e *evidence) (list diag.Failures) {
+func answering(is func(answer string) bool, w wording) func(*evidence) rule.Failures {
+	return func(e *evidence) (list rule.Failures) {
 		grave := func(t uint16) bool {
 			return t == dns.TypeSOA || t == dns.TypeNS || e.lost(t) && (w.always != "" || e.depends(t))
 		}
@@ -122,7 +125,7 @@ func unusual(answer string) bool {
 }
 
 // answerRules are about the outcome of the query for every type at every server.
-var answerRules = diag.Rules[*evidence]{{
+var answerRules = rule.Rules[*evidence]{{
 	Code: "zone.answers.nxdomain", Severity: diag.Error, Weight: 5,
 	Ref:         "RFC 2308 section 5, RFC 8020 section 2",
 	Title:       "NXDOMAIN for record types of a name that exists",
@@ -183,10 +186,10 @@ var answerRules = diag.Rules[*evidence]{{
 	Requirement: "All name servers give the same answers",
 	Advice:      "Check that all name servers transfer the zone from the same primary.",
 	Fails:       (*evidence).contradictions,
-}}.With(diag.Rule[*evidence]{When: served})
+}}.With(rule.Rule[*evidence]{When: served})
 
 // nameless finds servers that have no NS records for the zone.
-func (e *evidence) nameless() diag.Failures {
+func (e *evidence) nameless() rule.Failures {
 	var cells []cell
 	for _, c := range e.of(dns.TypeNS) {
 		if c.answer == noData {
@@ -194,7 +197,7 @@ func (e *evidence) nameless() diag.Failures {
 		}
 	}
 	w := wording{"has no data", "have no data", "resolvers that ask the zone for its name servers find none"}
-	return diag.FailEach(lapses(cells), func(l lapse) diag.Failures {
+	return rule.FailEach(lapses(cells), func(l lapse) rule.Failures {
 		return e.failure(l, w, func(uint16) bool { return true })
 	})
 }
@@ -217,7 +220,7 @@ func (e *evidence) comparison(c cell) string {
 	case len(records) > 0 && (c.qtype == dns.TypeA || c.qtype == dns.TypeAAAA):
 		return "addresses"
 	case c.qtype == dns.TypeHTTPS:
-		records = diag.Map(records, steady)
+		records = kit.Map(records, steady)
 	}
 	return contents(records)
 }
@@ -265,7 +268,7 @@ func (e *evidence) against(qtype uint16) (list []contradiction) {
 
 // contradictions is the test of the rule about them. SOA records and keys have rules of their own. An older copy of the
 // zone is no more than that.
-func (e *evidence) contradictions() diag.Failures {
+func (e *evidence) contradictions() rule.Failures {
 	var cells []cell
 	first := map[uint16]contradiction{} // by type
 	for _, qtype := range apexTypes {
@@ -281,7 +284,7 @@ func (e *evidence) contradictions() diag.Failures {
 	}
 	stale := len(soaDiffers("", func(s *dns.SOA) string { return fmt.Sprint(s.Serial) })(e)) > 0
 	grave := func(t uint16) bool { return t == dns.TypeNS && !stale }
-	return diag.FailEach(lapses(cells), func(l lapse) diag.Failures {
+	return rule.FailEach(lapses(cells), func(l lapse) rule.Failures {
 		than := first[l.types[0]].than.place()
 		return e.failure(l, wording{"differs from " + than, "differ from " + than, e.differences(l, first)}, grave)
 	})
@@ -292,7 +295,7 @@ func (e *evidence) differences(l lapse, first map[uint16]contradiction) string {
 	var list []string
 	for _, t := range l.types[:min(len(l.types), maxNamed)] {
 		c := first[t]
-		records := func(c cell) string { return diag.Quote(contents(survey.RRSet(c.reply.Msg.Answer, e.Zone, t))) }
+		records := func(c cell) string { return phrase.Quote(contents(survey.RRSet(c.reply.Msg.Answer, e.Zone, t))) }
 		list = append(list, fmt.Sprintf("%s %s instead of %s", dns.Type(t), records(c.cell), records(c.than.cell)))
 	}
 	return strings.Join(list, "; ")

@@ -8,7 +8,9 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/internal/survey"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 )
 
@@ -18,7 +20,7 @@ const caaCritical = 128
 
 // caaRules are about the CAA records at the apex, which decide about the next certificate and not about the present
 // one.
-var caaRules = diag.Rules[*evidence]{{
+var caaRules = rule.Rules[*evidence]{{
 	Code: "zone.caa", Severity: diag.Warning, Weight: 1, Ref: "RFC 8659 section 4.1",
 	Title: "Critical CAA property that no authority knows", Requirement: "Authorities know every critical CAA property",
 	Advice: "Correct the tag of the record, or clear its critical flag (128): until then no authority issues " +
@@ -27,9 +29,9 @@ var caaRules = diag.Rules[*evidence]{{
 		if r.Flag&caaCritical == 0 || knownCAA(r.Tag) {
 			return "", ""
 		}
-		text = "is critical, and no authority knows the property " + diag.Quote(r.Tag)
+		text = "is critical, and no authority knows the property " + phrase.Quote(r.Tag)
 		if meant := meantCAA(r.Tag); meant != "" {
-			text, advice = text+", which probably stands for "+meant, "Write "+meant+" in place of "+diag.Quote(r.Tag)+"."
+			text, advice = text+", which probably stands for "+meant, "Write "+meant+" in place of "+phrase.Quote(r.Tag)+"."
 		}
 		return text + ": no authority may issue certificates for the domain", advice
 	}),
@@ -74,7 +76,7 @@ var caaRules = diag.Rules[*evidence]{{
 		}
 		return "has a property that is not registered: authorities ignore it", ""
 	}),
-}}.With(diag.Rule[*evidence]{When: hasType(dns.TypeCAA)})
+}}.With(rule.Rule[*evidence]{When: hasType(dns.TypeCAA)})
 
 // caa returns the CAA records at the apex.
 func (e *evidence) caa() []*dns.CAA {
@@ -87,14 +89,14 @@ func (e *evidence) caa() []*dns.CAA {
 
 // eachCAA makes the test of a rule from a function on each record, which returns a clause that continues a sentence,
 // and advice if it is more specific than the rule's.
-func eachCAA(fault func(*evidence, *dns.CAA) (text, advice string)) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		return diag.FailEach(e.caa(), func(r *dns.CAA) diag.Failures {
+func eachCAA(fault func(*evidence, *dns.CAA) (text, advice string)) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
+		return rule.FailEach(e.caa(), func(r *dns.CAA) rule.Failures {
 			text, advice := fault(e, r)
 			if text == "" {
 				return nil
 			}
-			f := diag.Fail("The CAA record %s of %s %s.", caaText(r), e.Domain, text).About(diag.Quote(r.Tag))
+			f := rule.Fail("The CAA record %s of %s %s.", caaText(r), e.Domain, text).About(phrase.Quote(r.Tag))
 			f[0].Advice, f[0].Suggested = advice, e.correctedCAA()
 			return f
 		})
@@ -103,7 +105,7 @@ func eachCAA(fault func(*evidence, *dns.CAA) (text, advice string)) func(*eviden
 
 // caaText is a record in presentation form.
 func caaText(r *dns.CAA) string {
-	return fmt.Sprintf("%d %s %q", r.Flag, r.Tag, diag.Clip(r.Value, maxCAAValue))
+	return fmt.Sprintf("%d %s %q", r.Flag, r.Tag, phrase.Clip(r.Value, maxCAAValue))
 }
 
 // maxCAAValue bounds the value of a record that a sentence quotes, in bytes.
@@ -125,7 +127,7 @@ func meantCAA(tag string) (meant string) {
 	}, strings.ToLower(tag))
 	nearest := 3
 	for _, known := range pki.CAATags() {
-		if d := diag.Distance(tag, known); d < nearest && (d < 2 || len(known) >= leastTag) {
+		if d := phrase.Distance(tag, known); d < nearest && (d < 2 || len(known) >= leastTag) {
 			meant, nearest = known, d
 		}
 	}
@@ -158,8 +160,8 @@ func (e *evidence) misspeltCAA(r *dns.CAA) (text, advice string) {
 	if meant == "" || knownCAA(r.Tag) || r.Flag&caaCritical != 0 {
 		return "", ""
 	}
-	text = "has the tag " + diag.Quote(r.Tag) + ", which no authority knows, in place of " + meant + ": it is ignored"
-	advice = "Write " + meant + " in place of " + diag.Quote(r.Tag) + "."
+	text = "has the tag " + phrase.Quote(r.Tag) + ", which no authority knows, in place of " + meant + ": it is ignored"
+	advice = "Write " + meant + " in place of " + phrase.Quote(r.Tag) + "."
 	what := authorizes[meant]
 	switch {
 	case what == "":

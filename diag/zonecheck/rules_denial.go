@@ -10,12 +10,14 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/diagkit/diagkit/diag/internal/survey"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
 )
 
 // denialRules hold the proofs of absence against what there is.
-var denialRules = diag.Rules[*evidence]{{
+var denialRules = rule.Rules[*evidence]{{
 	Code: "zone.dnssec.denial.existing", Severity: diag.Error, Weight: 5,
 	Ref:         "RFC 8198 section 5, RFC 4034 section 4.1.2, RFC 5155 section 3.2.1",
 	Title:       "NSEC or NSEC3 record denies records that exist",
@@ -23,16 +25,16 @@ var denialRules = diag.Rules[*evidence]{{
 	Advice: "Sign the whole zone again, so that its NSEC or NSEC3 records have all names and their types, or update the " +
 		"software if it signs while it answers: resolvers that reuse such a proof answer that the records do not exist.",
 	When:  func(e *evidence) bool { return signed(e) && e.sec.held },
-	Fails: func(e *evidence) diag.Failures { return e.sec.denied },
+	Fails: func(e *evidence) rule.Failures { return e.sec.denied },
 }, {
-	Code: "zone.dnssec.parent.proof", Severity: diag.Critical, Weight: 10, Reads: []diag.Source{parentDS},
+	Code: "zone.dnssec.parent.proof", Severity: diag.Critical, Weight: 10, Reads: []rule.Source{parentDS},
 	Ref:         "RFC 4035 section 3.1.4.1, section 5.2",
 	Title:       "Signed parent zone does not prove that the domain has no DS record",
 	Requirement: "The parent zone proves that the domain has no DS record",
 	Advice: "Ask the operator of the parent zone to repair its proof: its name servers must return signed NSEC or NSEC3 " +
 		"records that show the delegation and no DS record. Until then validating resolvers reject the domain.",
 	When: func(e *evidence) bool { return delegated(e) && e.cut.dsKnown && len(e.cut.ds) == 0 && e.parentSigned() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		var hosts []string
 		for _, v := range e.Parent.Views {
 			if v.ProvesNoDS(e.Zone) {
@@ -42,9 +44,9 @@ var denialRules = diag.Rules[*evidence]{{
 				hosts = append(hosts, survey.BareName(v.Host))
 			}
 		}
-		return diag.FailIf(len(hosts) > 0, "%s does not prove with NSEC or NSEC3 records that there is no DS record for %s: "+
-			"its name servers %s do not return the record that shows the delegation.", diag.Upper(e.parentName()), e.Domain,
-			diag.Series(view.Unique(hosts), 3)).About(survey.BareName(e.Parent.Zone))
+		return rule.FailIf(len(hosts) > 0, "%s does not prove with NSEC or NSEC3 records that there is no DS record for %s: "+
+			"its name servers %s do not return the record that shows the delegation.", phrase.Capitalize(e.parentName()), e.Domain,
+			phrase.Series(view.Unique(hosts), 3)).About(survey.BareName(e.Parent.Zone))
 	},
 }}
 
@@ -89,7 +91,7 @@ func (s *zoneSecurity) contradictions(a *answers, v *version) {
 	}) {
 		if text := v.proofs.Denies(set.owner, dns.StringToType[set.rrtype]); text != "" {
 			owner := survey.BareName(set.owner)
-			s.denied = append(s.denied, diag.Failure{
+			s.denied = append(s.denied, rule.Failure{
 				Detail: fmt.Sprintf("%s, although %s returns %s records of %s.", text, a.place(v.data[set]), set.rrtype, owner),
 				Target: owner,
 			})

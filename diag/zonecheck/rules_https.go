@@ -9,20 +9,23 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/internal/survey"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
 )
 
 // httpsRules are about the HTTPS records of the domain and of www. Browsers connect without them where they are of no
 // use (RFC 9460 section 3), later or less privately.
-var httpsRules = diag.Rules[*evidence]{{
-	Code: "zone.https", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{recordsHTTPS, content},
+var httpsRules = rule.Rules[*evidence]{{
+	Code: "zone.https", Severity: diag.Warning, Weight: 1, Reads: []rule.Source{recordsHTTPS, content},
 	Ref:   "RFC 9460 section 2.4",
 	Title: "Faulty HTTPS record", Requirement: "The HTTPS records are valid",
 	Advice: "Correct the record: browsers ignore it, or cannot connect.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.services(), func(s service) diag.Failures {
-			return slices.Concat(diag.FailEach(s.records, paramFaults), s.modeFaults())
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.services(), func(s service) rule.Failures {
+			return slices.Concat(rule.FailEach(s.records, paramFaults), s.modeFaults())
 		})
 	},
 }, {
@@ -54,7 +57,7 @@ var httpsRules = diag.Rules[*evidence]{{
 			return ""
 		}
 		why := e.addressless(end)
-		return view.If(why != "", "leads to "+diag.Quote(survey.BareName(end))+", which "+why)
+		return view.If(why != "", "leads to "+phrase.Quote(survey.BareName(end))+", which "+why)
 	}),
 }, {
 	Code: "zone.https.hint", Severity: diag.Warning, Weight: 1, Ref: "RFC 9460 section 7.3",
@@ -68,7 +71,7 @@ var httpsRules = diag.Rules[*evidence]{{
 		})
 	},
 	Fails: eachService((*evidence).wrongHint),
-}}.With(diag.Rule[*evidence]{When: func(e *evidence) bool { return len(e.services()) > 0 }})
+}}.With(rule.Rule[*evidence]{When: func(e *evidence) bool { return len(e.services()) > 0 }})
 
 // A service holds the HTTPS records of a name.
 type service struct {
@@ -90,12 +93,12 @@ func (e *evidence) services() (list []service) {
 
 // eachService makes the test of a rule from a function on each HTTPS record, which returns a clause that continues a
 // sentence.
-func eachService(fault func(e *evidence, owner string, r *dns.HTTPS) string) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		return diag.FailEach(e.services(), func(s service) diag.Failures {
-			return diag.FailEach(s.records, func(r *dns.HTTPS) diag.Failures {
+func eachService(fault func(e *evidence, owner string, r *dns.HTTPS) string) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
+		return rule.FailEach(e.services(), func(s service) rule.Failures {
+			return rule.FailEach(s.records, func(r *dns.HTTPS) rule.Failures {
 				text := fault(e, s.owner, r)
-				return diag.FailIf(text != "", "%s %s.", httpsText(r), text).About(survey.BareName(s.owner) + " HTTPS")
+				return rule.FailIf(text != "", "%s %s.", httpsText(r), text).About(survey.BareName(s.owner) + " HTTPS")
 			})
 		})
 	}
@@ -103,27 +106,27 @@ func eachService(fault func(e *evidence, owner string, r *dns.HTTPS) string) fun
 
 // httpsText names a record.
 func httpsText(r *dns.HTTPS) string {
-	return fmt.Sprintf("The HTTPS record %s of %s", diag.Quote(strings.TrimPrefix(r.String(), r.Hdr.String())),
+	return fmt.Sprintf("The HTTPS record %s of %s", phrase.Quote(strings.TrimPrefix(r.String(), r.Hdr.String())),
 		survey.BareName(r.Hdr.Name))
 }
 
 // modeFaults says what is wrong with the records of a name together.
-func (s service) modeFaults() diag.Failures {
+func (s service) modeFaults() rule.Failures {
 	alias := func(r *dns.HTTPS) bool { return r.Priority == 0 }
 	n := view.Many(s.records, alias)
 	if n == 0 || n == len(s.records) {
 		return nil
 	}
-	f := diag.Fail("%s has HTTPS records in alias mode (priority 0) and in service mode: browsers ignore the latter.",
+	f := rule.Fail("%s has HTTPS records in alias mode (priority 0) and in service mode: browsers ignore the latter.",
 		survey.BareName(s.owner)).About(survey.BareName(s.owner) + " HTTPS")
 	f[0].Advice = "Remove the HTTPS record in alias mode, or those in service mode."
 	return f
 }
 
 // paramFaults says what is wrong with the parameters of a record.
-func paramFaults(r *dns.HTTPS) (list diag.Failures) {
+func paramFaults(r *dns.HTTPS) (list rule.Failures) {
 	fail := func(wrong bool, text, advice string) {
-		f := diag.FailIf(wrong, "%s %s.", httpsText(r), text).About(survey.BareName(r.Hdr.Name) + " HTTPS")
+		f := rule.FailIf(wrong, "%s %s.", httpsText(r), text).About(survey.BareName(r.Hdr.Name) + " HTTPS")
 		for i := range f {
 			f[i].Advice = advice
 		}
@@ -314,5 +317,5 @@ func (e *evidence) steady(name string) bool {
 }
 
 func series(ips []netip.Addr) string {
-	return diag.Series(diag.Map(ips, netip.Addr.String), maxNamed)
+	return phrase.Series(kit.Map(ips, netip.Addr.String), maxNamed)
 }

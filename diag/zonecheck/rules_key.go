@@ -9,7 +9,9 @@ import (
 	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/internal/survey"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/resolve"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
 )
@@ -21,14 +23,14 @@ func dsComparable(e *evidence) bool {
 	return secured(e) && signed(e) && e.sec.ds.usable > 0 && e.sec.judged > 0
 }
 
-var keyRules = diag.Rules[*evidence]{{
+var keyRules = rule.Rules[*evidence]{{
 	Code: "zone.dnssec.unsigned", Severity: diag.Critical, Weight: 10, Ref: "Zonemaster DNSSEC11, RFC 4035 section 5.2",
 	Title: "DS records for an unsigned zone", Requirement: "A zone with DS records is signed",
 	Advice: "Remove the DS records at the registrar now, or sign the zone: validating resolvers reject the domain.",
 	When:   func(e *evidence) bool { return secured(e) && answeredByAtLeast(1, survey.ProbeKeys)(e) },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!signed(e), "%s has %s for %s, and the zone has no DNSKEY record.", diag.Upper(e.parentName()),
-			diag.Count(len(e.cut.ds), "DS record"), e.Domain)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(!signed(e), "%s has %s for %s, and the zone has no DNSKEY record.", phrase.Capitalize(e.parentName()),
+			phrase.Count(len(e.cut.ds), "DS record"), e.Domain)
 	},
 }, {
 	Code: "zone.dnssec.ds.mismatch", Severity: diag.Critical, Weight: 10,
@@ -37,7 +39,7 @@ var keyRules = diag.Rules[*evidence]{{
 	Advice: "Replace the DS records at the registrar with those of the current keys now: validating resolvers reject " +
 		"the domain.",
 	When: dsComparable,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if len(e.sec.ds.matched)+len(e.sec.ds.idle) > 0 {
 			return nil
 		}
@@ -53,11 +55,11 @@ var keyRules = diag.Rules[*evidence]{{
 		signs := func(k *dns.DNSKEY) bool { return slices.Contains(e.sec.signers, k.KeyTag()) }
 		return slices.ContainsFunc(e.sec.keys, signs)
 	},
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if len(e.sec.ds.matched) > 0 {
 			return nil
 		}
-		return diag.Fail("The DNSKEY set of %s is signed with key %d and not with key %d, which the DS record is for.",
+		return rule.Fail("The DNSKEY set of %s is signed with key %d and not with key %d, which the DS record is for.",
 			e.Domain, e.sec.signers[0], e.sec.ds.idle[0].KeyTag)
 	},
 }, {
@@ -65,15 +67,15 @@ var keyRules = diag.Rules[*evidence]{{
 	Title: "DS record without a key in use", Requirement: "Every DS record matches a key in use",
 	Advice: "Remove the DS record at the registrar unless a key rollover is under way.",
 	When:   func(e *evidence) bool { return dsComparable(e) && len(e.sec.ds.matched) > 0 },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		return e.dsFailures(e.sec.ds.standby, "matches no key that signs the DNSKEY records, but others do")
 	},
 }, {
-	Code: "zone.dnssec.ds.digest", Severity: diag.Warning, Weight: 2, Reads: []diag.Source{parentDS},
+	Code: "zone.dnssec.ds.digest", Severity: diag.Warning, Weight: 2, Reads: []rule.Source{parentDS},
 	Ref:   "Zonemaster DNSSEC01, RFC 9904 section 3, RFC 9905 section 2",
 	Title: "DS record with a digest that is not recommended", Requirement: "The DS records have recommended digests",
 	Advice: "Enter DS records with SHA-256 (digest type 2) at the registrar, and remove the others.", When: secured,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		var weak []*dns.DS
 		for _, ds := range e.cut.ds {
 			if ds.DigestType != dns.SHA256 && ds.DigestType != dns.SHA384 {
@@ -83,23 +85,23 @@ var keyRules = diag.Rules[*evidence]{{
 		return e.dsFailures(weak, "has a digest type that is not recommended")
 	},
 }, {
-	Code: "zone.dnssec.ds.algorithm", Severity: diag.Error, Weight: 2, Reads: []diag.Source{parentDS},
+	Code: "zone.dnssec.ds.algorithm", Severity: diag.Error, Weight: 2, Reads: []rule.Source{parentDS},
 	Ref:   "Zonemaster DNSSEC02, RFC 4035 section 5.2",
 	Title: "No DS record that resolvers can use", Requirement: "Resolvers can use a DS record",
 	Advice: "Enter DS records of keys with a current algorithm: until then resolvers treat the zone as unsigned.",
 	When:   secured,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!slices.ContainsFunc(e.cut.ds, dnssec.Usable),
-			"%s has %s for %s, none of which has an algorithm and digest that resolvers support.", diag.Upper(e.parentName()),
-			diag.Count(len(e.cut.ds), "DS record"), e.Domain)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(!slices.ContainsFunc(e.cut.ds, dnssec.Usable),
+			"%s has %s for %s, none of which has an algorithm and digest that resolvers support.", phrase.Capitalize(e.parentName()),
+			phrase.Count(len(e.cut.ds), "DS record"), e.Domain)
 	},
 }, {
 	Code: "zone.dnssec.island", Severity: diag.Warning, Weight: 2, Ref: "Zonemaster DNSSEC07, RFC 4035 section 5.2",
 	Title: "Signed zone without DS records", Requirement: "The parent zone has DS records for the signed zone",
 	Advice: "Enter the DS records at the registrar: without them, resolvers do not check the signatures.",
 	When:   func(e *evidence) bool { return e.cut.dsKnown && signed(e) },
-	Fails: func(e *evidence) diag.Failures {
-		failures := diag.FailIf(len(e.cut.ds) == 0, "%s is signed, and %s has no DS record for it.", e.Domain,
+	Fails: func(e *evidence) rule.Failures {
+		failures := rule.FailIf(len(e.cut.ds) == 0, "%s is signed, and %s has no DS record for it.", e.Domain,
 			e.parentName())
 		if len(failures) > 0 && !e.sec.refused() && len(e.Unanswered()) == 0 {
 			failures[0].Suggested = e.sec.ds.propose
@@ -107,11 +109,11 @@ var keyRules = diag.Rules[*evidence]{{
 		return failures
 	},
 }, {
-	Code: "zone.dnssec.algorithm.weak", Severity: diag.Warning, Weight: 2, Reads: []diag.Source{recordsKeys, identity},
+	Code: "zone.dnssec.algorithm.weak", Severity: diag.Warning, Weight: 2, Reads: []rule.Source{recordsKeys, identity},
 	HoldsWhenUnanswered: true, Ref: "Zonemaster DNSSEC05, RFC 9904 section 3, RFC 9905 section 2",
 	Title: "Key with an algorithm that is not recommended", Requirement: "The keys have recommended algorithms",
 	Advice: "Roll over to ECDSA P-256 (13), Ed25519 (15) or RSA/SHA-256 (8).", When: signed,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		return e.eachKey(func(k *dns.DNSKEY) string {
 			switch dnssec.Recommend(k.Algorithm) {
 			case dnssec.MustNot, dnssec.Unregistered:
@@ -121,14 +123,14 @@ var keyRules = diag.Rules[*evidence]{{
 		})
 	},
 }, {
-	Code: "zone.dnssec.key.size", Severity: diag.Warning, Weight: 2, Reads: []diag.Source{recordsKeys, identity},
+	Code: "zone.dnssec.key.size", Severity: diag.Warning, Weight: 2, Reads: []rule.Source{recordsKeys, identity},
 	HoldsWhenUnanswered: true, Ref: "Zonemaster DNSSEC14, RFC 6781 section 3.4.2, RFC 3110 section 3",
 	Title: "RSA key of an unsuitable size", Requirement: "RSA keys have 2048 to 4096 bits",
 	Advice: "Roll over to an RSA key with 2048 bits, or to ECDSA P-256 (13).",
 	When: func(e *evidence) bool {
 		return slices.ContainsFunc(e.sec.keys, func(k *dns.DNSKEY) bool { return dnssec.RSABits(k) > 0 })
 	},
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		return e.eachKey(func(k *dns.DNSKEY) string {
 			bits := dnssec.RSABits(k)
 			return view.If(bits > 0 && (bits < 2048 || bits > 4096), fmt.Sprintf("has %d bits", bits))
@@ -141,31 +143,31 @@ var keyRules = diag.Rules[*evidence]{{
 	Requirement: "Every algorithm of the keys and DS records signs the zone",
 	Advice:      "Sign the zone with each algorithm, or remove the keys and DS records of the others.",
 	When:        func(e *evidence) bool { return signed(e) && len(e.sec.algs) > 0 },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		wanted := maps.Clone(e.sec.keyAlgs)
 		for _, ds := range e.sec.ds.matched {
 			wanted[ds.Algorithm] = true
 		}
-		return diag.FailEach(slices.Sorted(maps.Keys(wanted)), func(alg uint8) diag.Failures {
-			return diag.FailIf(!e.sec.algs[alg], "The zone has a key with algorithm %d (%s), but no signature over the SOA record with it.", alg,
+		return rule.FailEach(slices.Sorted(maps.Keys(wanted)), func(alg uint8) rule.Failures {
+			return rule.FailIf(!e.sec.algs[alg], "The zone has a key with algorithm %d (%s), but no signature over the SOA record with it.", alg,
 				resolve.AlgorithmName(alg))
 		})
 	},
 }}
 
 // dsFailures makes a failure for each DS record, of a text that continues a sentence.
-func (e *evidence) dsFailures(list []*dns.DS, text string) diag.Failures {
-	return diag.FailEach(list, func(ds *dns.DS) diag.Failures {
-		return diag.Fail("The DS record with key tag %d, algorithm %d and digest type %d %s.", ds.KeyTag, ds.Algorithm,
+func (e *evidence) dsFailures(list []*dns.DS, text string) rule.Failures {
+	return rule.FailEach(list, func(ds *dns.DS) rule.Failures {
+		return rule.Fail("The DS record with key tag %d, algorithm %d and digest type %d %s.", ds.KeyTag, ds.Algorithm,
 			ds.DigestType, text).About(fmt.Sprintf("DS %d %d %d", ds.KeyTag, ds.Algorithm, ds.DigestType))
 	})
 }
 
 // eachKey makes a failure for each key for which a function returns a text.
-func (e *evidence) eachKey(detail func(*dns.DNSKEY) string) diag.Failures {
-	return diag.FailEach(e.sec.keys, func(k *dns.DNSKEY) diag.Failures {
+func (e *evidence) eachKey(detail func(*dns.DNSKEY) string) rule.Failures {
+	return rule.FailEach(e.sec.keys, func(k *dns.DNSKEY) rule.Failures {
 		text := detail(k)
-		return diag.FailIf(text != "", "The key with tag %d %s.", k.KeyTag(), text)
+		return rule.FailIf(text != "", "The key with tag %d %s.", k.KeyTag(), text)
 	})
 }
 
@@ -173,7 +175,7 @@ func (e *evidence) eachKey(detail func(*dns.DNSKEY) string) diag.Failures {
 func judged(e *evidence) bool { return signed(e) && e.sec.judged > 0 }
 
 // signatureRules are the rules that fail by recorded notices if they have no test of their own.
-var signatureRules = noted(diag.Rules[*evidence]{{
+var signatureRules = noted(rule.Rules[*evidence]{{
 	Code: "zone.dnssec.signature.missing", Severity: diag.Error, Weight: 5,
 	Ref:   "Zonemaster DNSSEC08, DNSSEC09, RFC 4035 section 2.2",
 	Title: "DNSSEC signature missing", Requirement: "All records are signed",
@@ -241,47 +243,47 @@ var signatureRules = noted(diag.Rules[*evidence]{{
 	Advice: "Sign the zone again, and check that the name servers support NSEC and NSEC3.",
 	When:   func(e *evidence) bool { return signed(e) && e.sec.proofs > 0 },
 }, {
-	Code: "zone.dnssec.nsec3.iterations", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{content},
+	Code: "zone.dnssec.nsec3.iterations", Severity: diag.Warning, Weight: 1, Reads: []rule.Source{content},
 	Ref:   "Zonemaster DNSSEC03, RFC 9276 section 3.1",
 	Title: "NSEC3 with additional iterations", Requirement: "NSEC3 has no additional iterations",
 	Advice: "Set the NSEC3 iterations to 0: more of them only burden servers and resolvers.",
 	When:   func(e *evidence) bool { return hashed(e) && e.sec.param.Iterations <= dnssec.MaxIterations },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		n := e.sec.param.Iterations
-		return diag.FailIf(n > 0, "The NSEC3PARAM record of %s asks for %s.", e.Domain,
-			diag.Count(int(n), "additional iteration"))
+		return rule.FailIf(n > 0, "The NSEC3PARAM record of %s asks for %s.", e.Domain,
+			phrase.Count(int(n), "additional iteration"))
 	},
 }, {
-	Code: "zone.dnssec.nsec3.excessive", Severity: diag.Error, Weight: 3, Reads: []diag.Source{content},
+	Code: "zone.dnssec.nsec3.excessive", Severity: diag.Error, Weight: 3, Reads: []rule.Source{content},
 	Ref:         "Zonemaster DNSSEC03, RFC 9276 section 3.2",
 	Title:       "More NSEC3 iterations than resolvers accept",
 	Requirement: "NSEC3 has no more iterations than resolvers accept",
 	Advice:      "Set the NSEC3 iterations to 0: resolvers treat the zone as unsigned, or reject its answers.", When: hashed,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		n := e.sec.param.Iterations
-		return diag.FailIf(n > dnssec.MaxIterations,
+		return rule.FailIf(n > dnssec.MaxIterations,
 			"The NSEC3PARAM record of %s asks for %d iterations; many resolvers accept %d at most.",
 			e.Domain, n, dnssec.MaxIterations)
 	},
-}}).With(diag.Rule[*evidence]{When: judged})
+}}).With(rule.Rule[*evidence]{When: judged})
 
 // hashed reports whether the parameters of NSEC3 are known.
 func hashed(e *evidence) bool { return signed(e) && e.sec.param != nil }
 
 // noted gives the rules without a test that of their code.
-func noted(rules diag.Rules[*evidence]) diag.Rules[*evidence] {
+func noted(rules rule.Rules[*evidence]) rule.Rules[*evidence] {
 	for i := range rules {
 		if rules[i].Fails == nil {
-			rules[i].Fails = func(e *evidence) diag.Failures { return e.sec.failures(rules[i].Code) }
+			rules[i].Fails = func(e *evidence) rule.Failures { return e.sec.failures(rules[i].Code) }
 		}
 	}
 	return rules
 }
 
-func (s *zoneSecurity) failures(rule diag.Code) (list diag.Failures) {
+func (s *zoneSecurity) failures(code diag.Code) (list rule.Failures) {
 	for _, n := range s.notices {
-		if n.rule == rule {
-			list = append(list, diag.Failure{Detail: n.text, Target: joined(n.targets), Due: n.due})
+		if n.rule == code {
+			list = append(list, rule.Failure{Detail: n.text, Target: joined(n.targets), Due: n.due})
 		}
 	}
 	return list

@@ -8,6 +8,8 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/internal/survey"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
 )
@@ -20,7 +22,7 @@ func lookedUp(e *evidence) bool {
 	})
 }
 
-var nameRules = diag.Rules[*evidence]{{
+var nameRules = rule.Rules[*evidence]{{
 	Code: "zone.ns.literal", Severity: diag.Error, Weight: 5, Ref: "Zonemaster SYNTAX04, RFC 1035 section 3.3.11",
 	Title: "NS record with an IP address instead of a name", Requirement: "NS records have names and not IP addresses",
 	Advice: "Give the name server a host name with an address record, and use that name in the NS record.", When: named,
@@ -79,10 +81,10 @@ var nameRules = diag.Rules[*evidence]{{
 	Title: "Name servers share an address", Requirement: "All name servers have addresses of their own",
 	Advice: "Move one of the name servers to another machine: two names for one machine fail together.",
 	When:   addressed,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.Addresses, func(ad *survey.Address) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.Addresses, func(ad *survey.Address) rule.Failures {
 			hosts := e.hostsOn(ad.IP)
-			return diag.FailIf(len(hosts) > 1, "%s have the same address, %s.", joined(hosts), ad.IP).
+			return rule.FailIf(len(hosts) > 1, "%s have the same address, %s.", joined(hosts), ad.IP).
 				About(e.target(ad))
 		})
 	},
@@ -101,21 +103,21 @@ func mailServersResolved(e *evidence) bool {
 }
 
 // atMailServers makes the test of a rule from a function on each mail server.
-func atMailServers(detail func(e *evidence, host string) string) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		return diag.FailEach(e.mailServers(), func(host string) diag.Failures { return about(host, detail(e, host)) })
+func atMailServers(detail func(e *evidence, host string) string) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
+		return rule.FailEach(e.mailServers(), func(host string) rule.Failures { return about(host, detail(e, host)) })
 	}
 }
 
 // mailRules are about the mail servers and SPF. What an SPF record says is for package spf to judge.
-var mailRules = diag.Rules[*evidence]{{
+var mailRules = rule.Rules[*evidence]{{
 	Code: "zone.mx.null_beside", Severity: diag.Error, Weight: 3, Fact: ground.NullMXBeside,
 	Ref:   "Zonemaster ZONE09, RFC 7505 section 3",
 	Title: "Null MX beside other MX records", Requirement: "A null MX is the only MX record",
 	Advice: "Remove the null MX, or all other MX records.", When: hasMX,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.mx()) > 1 && slices.ContainsFunc(e.mx(), nullMX),
-			"%s has a null MX beside %s.", e.Domain, diag.Count(len(e.mx())-1, "other MX record"))
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(len(e.mx()) > 1 && slices.ContainsFunc(e.mx(), nullMX),
+			"%s has a null MX beside %s.", e.Domain, phrase.Count(len(e.mx())-1, "other MX record"))
 	},
 }, {
 	Code: "zone.mx.literal", Severity: diag.Error, Weight: 3, Fact: ground.MXLiteral,
@@ -128,8 +130,8 @@ var mailRules = diag.Rules[*evidence]{{
 	Code: "zone.mx.name", Severity: diag.Error, Weight: 2, Ref: "Zonemaster SYNTAX08, RFC 1123 section 2.1",
 	Title: "MX record with an invalid host name", Requirement: "The names of the mail servers are valid host names",
 	Advice: "Rename the mail server: use letters, digits and hyphens only.", When: hasMailServers,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.mailServers(), func(host string) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.mailServers(), func(host string) rule.Failures {
 			if hostName(host) || e.literal(host).IsValid() {
 				return nil
 			}
@@ -150,8 +152,8 @@ var mailRules = diag.Rules[*evidence]{{
 	Ref:   "Zonemaster ZONE09, RFC 5321 section 5.1",
 	Title: "Mail server without an address", Requirement: "Every mail server has an address",
 	Advice: "Add an address record for the mail server, or remove its MX record.", When: mailServersResolved,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.mailServers(), func(host string) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.mailServers(), func(host string) rule.Failures {
 			if !e.lookedUp(host) || len(e.Hosts[host].All()) > 0 || e.lacksDot(host) || misread(host, e.Zone) != "" {
 				return nil
 			}
@@ -173,7 +175,7 @@ var mailRules = diag.Rules[*evidence]{{
 	Fails: atMailServers(func(e *evidence, host string) string {
 		public, special := e.mailAddresses(host)
 		return view.If(public == 0 && len(special) > 0, "is named in an MX record and has only "+
-			diag.Series(special, maxNamed)+", which no sender on the Internet reaches")
+			phrase.Series(special, maxNamed)+", which no sender on the Internet reaches")
 	}),
 }, {
 	Code: "zone.mx.address.special", Severity: diag.Warning, Weight: 2, Ref: "RFC 6890 section 2.2",
@@ -183,16 +185,16 @@ var mailRules = diag.Rules[*evidence]{{
 	Fails: atMailServers(func(e *evidence, host string) string {
 		public, special := e.mailAddresses(host)
 		return view.If(public > 0 && len(special) > 0, "is named in an MX record and has, beside public addresses, "+
-			diag.Series(special, maxNamed))
+			phrase.Series(special, maxNamed))
 	}),
 }, {
-	Code: "zone.spf.multiple", Severity: diag.Error, Weight: 2, Reads: []diag.Source{recordsTXT},
+	Code: "zone.spf.multiple", Severity: diag.Error, Weight: 2, Reads: []rule.Source{recordsTXT},
 	Ref:   "Zonemaster ZONE11, RFC 7208 section 3.2",
 	Title: "More than one SPF record", Requirement: "There is at most one SPF record",
 	Advice: "Merge the SPF records into one: with several, receivers use none.", When: answeredByAtLeast(1, survey.ProbeTXT),
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		n := e.spfRecords()
-		return diag.FailIf(n > 1, "%s has %d SPF records.", e.Domain, n)
+		return rule.FailIf(n > 1, "%s has %d SPF records.", e.Domain, n)
 	},
 }}
 

@@ -9,12 +9,14 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/internal/survey"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
 )
 
-var recordRules = diag.Rules[*evidence]{{
+var recordRules = rule.Rules[*evidence]{{
 	Code: "zone.records.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:   "RFC 1034 section 4.3.1, RFC 2181 section 9",
 	Title: "Records could not be retrieved", Requirement: "All basic record types can be retrieved",
@@ -22,7 +24,7 @@ var recordRules = diag.Rules[*evidence]{{
 	When:   served, Fails: (*evidence).unknownRecords,
 }, {
 	Code: "zone.apex.alias", Severity: diag.Error, Weight: 5,
-	Reads: []diag.Source{servers, recordsNS, recordsA, recordsAAAA, recordsMX, recordsTXT},
+	Reads: []rule.Source{servers, recordsNS, recordsA, recordsAAAA, recordsMX, recordsTXT},
 	Ref:   "RFC 1034 section 3.6.2, RFC 2181 section 10.1",
 	Title: "CNAME at the zone apex", Requirement: "The zone apex has no CNAME",
 	Advice: "Replace the CNAME record with address records, or with an HTTPS record in alias mode.", When: served,
@@ -32,7 +34,7 @@ var recordRules = diag.Rules[*evidence]{{
 				continue
 			}
 			if list := survey.Set[*dns.CNAME](r.Msg.Answer, e.Zone); len(list) > 0 {
-				return fmt.Sprintf("has a CNAME from %s to %s", e.Domain, diag.Quote(survey.BareName(list[0].Target)))
+				return fmt.Sprintf("has a CNAME from %s to %s", e.Domain, phrase.Quote(survey.BareName(list[0].Target)))
 			}
 		}
 		return ""
@@ -42,7 +44,7 @@ var recordRules = diag.Rules[*evidence]{{
 	Title: "Name servers have different address records", Requirement: "All name servers have the same address records",
 	Advice: "Check that all name servers have the same zone, unless they direct clients to machines nearby.",
 	When:   answeredByAtLeast(2, survey.ProbeA),
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		return slices.Concat(e.differing(survey.ProbeA, dns.TypeA), e.differing(survey.ProbeAAAA, dns.TypeAAAA),
 			e.comparing("A records of www", e.wwwRecords))
 	},
@@ -51,8 +53,8 @@ var recordRules = diag.Rules[*evidence]{{
 	Title: "Private address in a public zone", Requirement: "The addresses of the domain are public",
 	Advice: "Remove private addresses from the public zone: elsewhere they lead to other machines.",
 	When:   func(e *evidence) bool { return len(e.addressesOf(e.Zone))+len(e.addressesOf("www."+e.Zone)) > 0 },
-	Fails: func(e *evidence) diag.Failures {
-		var list diag.Failures
+	Fails: func(e *evidence) rule.Failures {
+		var list rule.Failures
 		for _, name := range []string{e.Zone, "www." + e.Zone} {
 			for _, ip := range e.addressesOf(name) {
 				if internal(ip) && !e.Public(ip) {
@@ -63,7 +65,7 @@ var recordRules = diag.Rules[*evidence]{{
 		return list
 	},
 }, {
-	Code: "zone.wildcard", Severity: diag.Info, Reads: []diag.Source{absent}, Ref: "RFC 4592 section 2.1",
+	Code: "zone.wildcard", Severity: diag.Info, Reads: []rule.Source{absent}, Ref: "RFC 4592 section 2.1",
 	Title: "Wildcard answers for any name", Requirement: "Names without records do not exist",
 	Advice: "Check that the wildcard is intended: it answers for every misspelled name.",
 	When:   determined(survey.ProbeAbsent),
@@ -73,15 +75,15 @@ var recordRules = diag.Rules[*evidence]{{
 			fmt.Sprintf("has a wildcard: %s.%s, a made-up name, has records", survey.AbsentLabel, e.Domain))
 	}),
 }, {
-	Code: "zone.zonemd", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{content}, Ref: "RFC 8976 section 4",
+	Code: "zone.zonemd", Severity: diag.Warning, Weight: 1, Reads: []rule.Source{content}, Ref: "RFC 8976 section 4",
 	Title:       "ZONEMD record of an older zone version",
 	Requirement: "The ZONEMD record belongs to the present zone version",
 	Advice:      "Have the signer update the ZONEMD record with each change of the zone.",
 	When:        func(e *evidence) bool { return hasSOA(e) && hasType(dns.TypeZONEMD)(e) },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		digests := survey.Set[*dns.ZONEMD](e.at(e.Zone, dns.TypeZONEMD).Msg.Answer, e.Zone)
-		return diag.FailEach(digests, func(md *dns.ZONEMD) diag.Failures {
-			return diag.FailIf(!e.hasSerial(md.Serial), "The ZONEMD record is for serial number %d, and the zone has %d.",
+		return rule.FailEach(digests, func(md *dns.ZONEMD) rule.Failures {
+			return rule.FailIf(!e.hasSerial(md.Serial), "The ZONEMD record is for serial number %d, and the zone has %d.",
 				md.Serial, e.soa().Serial)
 		})
 	},
@@ -137,7 +139,7 @@ func followed(e *evidence) bool {
 	})
 }
 
-var aliasRules = diag.Rules[*evidence]{{
+var aliasRules = rule.Rules[*evidence]{{
 	Code: "zone.alias.loop", Severity: diag.Error, Weight: 3, Ref: "RFC 1034 section 3.6.2",
 	Title: "CNAME loop", Requirement: "No CNAME leads back to itself",
 	Advice: "Point the CNAME to a name with addresses.", When: followed,
@@ -150,7 +152,7 @@ var aliasRules = diag.Rules[*evidence]{{
 	Advice: "Point the first CNAME to the last name of the chain: some resolvers give up after eight.", When: followed,
 	Fails: eachChain(func(c survey.Chain) string {
 		return view.If(!c.Loop && len(c.Targets) > longChain,
-			"is the start of a chain of at least "+diag.Count(len(c.Targets), "CNAME"))
+			"is the start of a chain of at least "+phrase.Count(len(c.Targets), "CNAME"))
 	}),
 }, {
 	Code: "zone.alias.literal", Severity: diag.Error, Weight: 3, Ref: "RFC 1035 section 3.3.1",
@@ -162,20 +164,20 @@ var aliasRules = diag.Rules[*evidence]{{
 	Code: "zone.alias.dangling", Severity: diag.Warning, Weight: 2, Ref: "RFC 1912 section 2.4",
 	Title: "Dangling CNAME", Requirement: "No CNAME leads to a name that does not exist",
 	Advice: "Remove the CNAME: whoever registers the name that it leads to can answer for yours.", When: followed,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.Chains, func(c survey.Chain) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.Chains, func(c survey.Chain) rule.Failures {
 			if !c.NXDomain || len(c.Targets) == 0 || e.misreadAlias(c) != "" || e.lacksDot(c.End()) {
 				return nil
 			}
-			f := about(c.Name, "is an alias of "+diag.Quote(survey.BareName(c.End()))+", which does not exist")
+			f := about(c.Name, "is an alias of "+phrase.Quote(survey.BareName(c.End()))+", which does not exist")
 			f[0].Advice = e.danglingAdvice(c.End())
 			return f
 		})
 	},
 }}
 
-func eachChain(wrong func(survey.Chain) string) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		return diag.FailEach(e.Chains, func(c survey.Chain) diag.Failures { return about(c.Name, wrong(c)) })
+func eachChain(wrong func(survey.Chain) string) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
+		return rule.FailEach(e.Chains, func(c survey.Chain) rule.Failures { return about(c.Name, wrong(c)) })
 	}
 }

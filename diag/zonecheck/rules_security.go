@@ -10,12 +10,14 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/internal/survey"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
 )
 
-var securityRules = diag.Rules[*evidence]{{
-	Code: "zone.ns.recursion", Severity: diag.Error, Weight: 5, Reads: []diag.Source{recursion},
+var securityRules = rule.Rules[*evidence]{{
+	Code: "zone.ns.recursion", Severity: diag.Error, Weight: 5, Reads: []rule.Source{recursion},
 	Ref:   "Zonemaster NAMESERVER01, RFC 5358 section 4",
 	Title: "Open recursion on a name server", Requirement: "No name server offers open recursion",
 	Advice: "Disable recursion, or allow it to your own networks only: open resolvers amplify attacks.",
@@ -28,7 +30,7 @@ var securityRules = diag.Rules[*evidence]{{
 		return "resolved " + survey.BareName(name) + ", which it does not serve, for any client"
 	}),
 }, {
-	Code: "zone.axfr.open", Severity: diag.Warning, Weight: 3, Reads: []diag.Source{transfer},
+	Code: "zone.axfr.open", Severity: diag.Warning, Weight: 3, Reads: []rule.Source{transfer},
 	Ref:   "Zonemaster NAMESERVER03, RFC 5936 section 5",
 	Title: "Zone transfer open to anyone", Requirement: "Zone transfers are restricted",
 	Advice: "Allow zone transfers to the secondaries only, unless the zone is meant to be public as a whole.",
@@ -119,7 +121,7 @@ func (e *evidence) failsAAAA(ad *survey.Address) bool {
 	return rcode > 0 && rcode != dns.RcodeNameError && ad.Replies[survey.ProbeA].Rcode() == dns.RcodeSuccess
 }
 
-var behaviourRules = diag.Rules[*evidence]{{
+var behaviourRules = rule.Rules[*evidence]{{
 	Code: "zone.ns.aaaa.nxdomain", Severity: diag.Error, Weight: 5,
 	Ref:   "Zonemaster NAMESERVER05, RFC 4074 section 4.2",
 	Title: "NXDOMAIN for AAAA queries", Requirement: "No name server answers NXDOMAIN for AAAA queries",
@@ -143,7 +145,7 @@ var behaviourRules = diag.Rules[*evidence]{{
 		return view.If(e.failsAAAA(ad), "answers "+rcode+" for AAAA queries and NOERROR for A queries")
 	}),
 }, {
-	Code: "zone.ns.case.sensitive", Severity: diag.Error, Weight: 3, Reads: []diag.Source{servers},
+	Code: "zone.ns.case.sensitive", Severity: diag.Error, Weight: 3, Reads: []rule.Source{servers},
 	Ref:   "Zonemaster NAMESERVER09, RFC 4343 section 3",
 	Title: "Names are matched case-sensitively", Requirement: "The letter case of the query name does not matter",
 	Advice: "Replace the server software: resolvers mix the case of letters on purpose.", When: asked(survey.ProbeCase),
@@ -157,7 +159,7 @@ var behaviourRules = diag.Rules[*evidence]{{
 		return fmt.Sprintf("answers for %s, and not for %s", e.Domain, survey.MixedCase(e.Domain.String()))
 	}),
 }, {
-	Code: "zone.ns.case.changed", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{servers},
+	Code: "zone.ns.case.changed", Severity: diag.Warning, Weight: 1, Reads: []rule.Source{servers},
 	Ref:         "Zonemaster NAMESERVER08, RFC 1035 section 4.1.1, draft-vixie-dnsext-dns0x20",
 	Title:       "Letter case of the query name is changed",
 	Requirement: "The query name is returned as it was sent",
@@ -167,15 +169,15 @@ var behaviourRules = diag.Rules[*evidence]{{
 	Fails: atServing(saying("changes the letter case of the query name in its reply",
 		func(ad *survey.Address) bool { return ad.Replies[survey.ProbeCase].CaseChanged })),
 }, {
-	Code: "zone.names.within", Severity: diag.Error, Weight: 3, Reads: []diag.Source{within},
+	Code: "zone.names.within", Severity: diag.Error, Weight: 3, Reads: []rule.Source{within},
 	Ref:   "RFC 8020 section 2, RFC 4592 section 2.2.2",
 	Title: "NXDOMAIN for a name with names below it", Requirement: "Empty non-terminals are answered with NOERROR",
 	Advice: "Replace the server software: resolvers that trust the NXDOMAIN lose all names below.",
 	When: func(e *evidence) bool {
 		return slices.ContainsFunc(slices.Collect(maps.Values(e.Within)), survey.Reply.Settled)
 	},
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(slices.Sorted(maps.Keys(e.Within)), func(name string) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(slices.Sorted(maps.Keys(e.Within)), func(name string) rule.Failures {
 			if e.Within[name].Rcode() != dns.RcodeNameError {
 				return nil
 			}
@@ -184,20 +186,20 @@ var behaviourRules = diag.Rules[*evidence]{{
 	},
 }}
 
-var diversityRules = diag.Rules[*evidence]{{
+var diversityRules = rule.Rules[*evidence]{{
 	Code: "zone.diversity.ipv4", Severity: diag.Error, Weight: 3, Ref: "Zonemaster DELEGATION01, RFC 3901 section 3",
 	Title: "No name server with an IPv4 address", Requirement: "The zone can be reached over IPv4",
 	Advice: "Give a name server an IPv4 address: resolvers without IPv6 cannot reach the zone.",
 	When:   familyKnown(false),
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.family(false)) == 0, "None of the name servers of %s has an IPv4 address.", e.Domain)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(len(e.family(false)) == 0, "None of the name servers of %s has an IPv4 address.", e.Domain)
 	},
 }, {
 	Code: "zone.diversity.ipv6", Severity: diag.Warning, Weight: 2, Ref: "Zonemaster DELEGATION01, RFC 3901 section 3",
 	Title: "No name server with an IPv6 address", Requirement: "The zone can be reached over IPv6",
 	Advice: "Give the name servers IPv6 addresses, and add them to the glue.", When: familyKnown(true),
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.family(true)) == 0, "None of the name servers of %s has an IPv6 address.", e.Domain)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(len(e.family(true)) == 0, "None of the name servers of %s has an IPv6 address.", e.Domain)
 	},
 }, {
 	Code: "zone.diversity.prefix", Severity: diag.Warning, Weight: 2,
@@ -206,18 +208,18 @@ var diversityRules = diag.Rules[*evidence]{{
 	Requirement: "The IPv4 addresses of the name servers are in different networks",
 	Advice:      "Move a name server to another network: one routing failure makes all of them unreachable.",
 	When:        func(e *evidence) bool { return len(e.Servers) > 1 && len(e.family(false)) > 1 },
-	Fails:       func(e *evidence) diag.Failures { return onePrefix(e.family(false)) },
+	Fails:       func(e *evidence) rule.Failures { return onePrefix(e.family(false)) },
 }, {
 	Code: "zone.diversity.asn", Severity: diag.Warning, Weight: 2,
-	Reads:       []diag.Source{parents, recordsNS, hosts, servers, origins},
+	Reads:       []rule.Source{parents, recordsNS, hosts, servers, origins},
 	Ref:         "Zonemaster CONNECTIVITY03, RFC 2182 section 3.1",
 	Title:       "All name servers in one autonomous system",
 	Requirement: "The name servers are in different autonomous systems",
 	Advice:      "Use a second provider for one of the name servers: a network operator can fail as a whole.",
 	When:        func(e *evidence) bool { return len(e.Servers) > 1 && len(e.asns()) > 1 },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		list := e.asns()
-		return diag.FailIf(len(slices.Compact(slices.Clone(list))) == 1,
+		return rule.FailIf(len(slices.Compact(slices.Clone(list))) == 1,
 			"All addresses of the name servers are announced by AS%s.", list[0])
 	},
 }}
@@ -244,15 +246,15 @@ func familyKnown(ipv6 bool) func(*evidence) bool {
 	}
 }
 
-func onePrefix(list []netip.Addr) diag.Failures {
+func onePrefix(list []netip.Addr) rule.Failures {
 	first := prefixOf(list[0])
 	other := slices.ContainsFunc(list, func(ip netip.Addr) bool { return prefixOf(ip) != first })
-	return diag.FailIf(!other, "All name servers have addresses in %s.", first)
+	return rule.FailIf(!other, "All name servers have addresses in %s.", first)
 }
 
 // asns lists the networks that announce the examined addresses, sorted; empty unless all are known.
 func (e *evidence) asns() []string {
-	list := diag.Map(e.Addresses, func(ad *survey.Address) string { return ad.Origin.ASN })
+	list := kit.Map(e.Addresses, func(ad *survey.Address) string { return ad.Origin.ASN })
 	if slices.Contains(list, "") {
 		return nil
 	}

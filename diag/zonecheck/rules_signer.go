@@ -9,19 +9,22 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/diagkit/diagkit/diag/internal/survey"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/resolve"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
 )
 
 // signerRules compare the name servers with each other. Providers that sign for themselves may have different keys, as
 // long as those of each validate the answers of all (RFC 8901 section 3).
-var signerRules = diag.Rules[*evidence]{{
+var signerRules = rule.Rules[*evidence]{{
 	Code: "zone.dnssec.servers.unsigned", Severity: diag.Error, Weight: 5,
 	Ref:   "Zonemaster DNSSEC06, RFC 4035 section 3.1",
 	Title: "Name server with an unsigned copy of the zone", Requirement: "All name servers have the signed zone",
 	Advice: "Transfer the signed zone to the name server: validating resolvers reject its answers.", When: signed,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		return e.each(e.sec.bare, func(*survey.Address) string {
 			return "returns no keys or no signatures, although other name servers do"
 		})
@@ -33,7 +36,7 @@ var signerRules = diag.Rules[*evidence]{{
 	Advice: "Publish the missing key at that name server too: a resolver that has cached its DNSKEY records rejects " +
 		"records that the missing key has signed.",
 	When: severalSigned,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		return e.eachPair(func(c, other *signedCopy) string {
 			keys := c.missing(other)
 			return view.If(len(keys) > 0, fmt.Sprintf("At %s there is no DNSKEY record for %s, with which the answers of %s "+
@@ -43,15 +46,15 @@ var signerRules = diag.Rules[*evidence]{{
 }, {
 	Code: "zone.dnssec.servers.ds", Severity: diag.Error, Weight: 5,
 	DependsOn: []diag.Code{"zone.dnssec.ds.mismatch", "zone.dnssec.dnskey.signer"},
-	Reads:     []diag.Source{parentDS, recordsKeys, identity}, Ref: "RFC 8901 section 3, RFC 4035 section 5.2",
+	Reads:     []rule.Source{parentDS, recordsKeys, identity}, Ref: "RFC 8901 section 3, RFC 4035 section 5.2",
 	Title:       "No DS record matches the keys of one name server",
 	Requirement: "A DS record matches a key of each name server",
 	Advice: "Add the missing DS record at the registrar and keep the others: a resolver that gets its DNSKEY records " +
 		"from that name server rejects the domain.",
 	When: func(e *evidence) bool { return dsComparable(e) && severalSigned(e) },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.sec.copies, func(c *signedCopy) diag.Failures {
-			return diag.FailIf(len(c.entries) > 0 && !c.trusted(e.cut.ds),
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.sec.copies, func(c *signedCopy) rule.Failures {
+			return rule.FailIf(len(c.entries) > 0 && !c.trusted(e.cut.ds),
 				"At %s the DNSKEY records are signed with %s, for which %s has no DS record.", e.nameOf(c),
 				keyNames(c.entries), e.parentName()).About(e.targetOf(c)).Suggesting(e.completeDS())
 		})
@@ -64,7 +67,7 @@ var signerRules = diag.Rules[*evidence]{{
 	Advice: "Let all providers sign with one common algorithm: strict validators expect signatures of each " +
 		"algorithm that has a key.",
 	When: severalSigned,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		var used, texts []string
 		for _, c := range e.sec.copies {
 			if algorithms := c.algorithms(); algorithms != "" {
@@ -72,7 +75,7 @@ var signerRules = diag.Rules[*evidence]{{
 				texts = append(texts, fmt.Sprintf("the answers of %s are signed with %s", e.nameOf(c), algorithms))
 			}
 		}
-		return diag.FailIf(len(view.Unique(used)) > 1, "%s.", diag.Upper(diag.Series(texts, 3)))
+		return rule.FailIf(len(view.Unique(used)) > 1, "%s.", phrase.Capitalize(phrase.Series(texts, 3)))
 	},
 }, {
 	Code: "zone.dnssec.servers.differ", Severity: diag.Info,
@@ -81,7 +84,7 @@ var signerRules = diag.Rules[*evidence]{{
 	Requirement: "All name servers publish the zone signing keys that are not used yet",
 	Advice:      "Wait if a key rollover is under way. Otherwise publish the key at all name servers before it signs.",
 	When:        severalSigned,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		return e.eachPair(func(c, other *signedCopy) string {
 			keys := e.sec.unused(c, other)
 			return view.If(len(keys) > 0, fmt.Sprintf("At %s there is no DNSKEY record for %s, which %s has and which signs "+
@@ -94,11 +97,11 @@ var signerRules = diag.Rules[*evidence]{{
 func severalSigned(e *evidence) bool { return signed(e) && answeredByAtLeast(2, survey.ProbeKeys)(e) }
 
 // eachPair makes failures from a function on each copy of the zone and another copy, or itself.
-func (e *evidence) eachPair(detail func(c, other *signedCopy) string) (list diag.Failures) {
+func (e *evidence) eachPair(detail func(c, other *signedCopy) string) (list rule.Failures) {
 	for _, c := range e.sec.copies {
 		for _, other := range e.sec.copies {
 			if text := detail(c, other); text != "" {
-				list = append(list, diag.Failure{Detail: text, Target: e.targetOf(c)})
+				list = append(list, rule.Failure{Detail: text, Target: e.targetOf(c)})
 			}
 		}
 	}
@@ -120,14 +123,14 @@ func (e *evidence) nameOf(c *signedCopy) string {
 			names = append(names, e.place(ad))
 		}
 	}
-	return diag.Series(view.Unique(names), 3)
+	return phrase.Series(view.Unique(names), 3)
 }
 
-func (e *evidence) targetOf(c *signedCopy) string { return joined(diag.Map(c.servers, e.target)) }
+func (e *evidence) targetOf(c *signedCopy) string { return joined(kit.Map(c.servers, e.target)) }
 
 // completeDS returns the DS records that match the keys of each server beside those that there are, as in a zone file.
 func (e *evidence) completeDS() string {
-	lines := diag.Map(e.cut.ds, func(ds *dns.DS) string {
+	lines := kit.Map(e.cut.ds, func(ds *dns.DS) string {
 		return fmt.Sprintf("%s IN DS %d %d %d %s", e.Zone, ds.KeyTag, ds.Algorithm, ds.DigestType, strings.ToUpper(ds.Digest))
 	})
 	for _, c := range e.sec.copies {
@@ -168,10 +171,10 @@ func sortedKeys(list []signatureKey) []signatureKey {
 
 // keyNames writes keys as in "key 12345 (ECDSAP256SHA256)".
 func keyNames(keys []signatureKey) string {
-	names := diag.Map(keys, func(k signatureKey) string {
+	names := kit.Map(keys, func(k signatureKey) string {
 		return fmt.Sprintf("%d (%s)", k.tag, resolve.AlgorithmName(k.algorithm))
 	})
-	return "key" + view.If(len(keys) > 1, "s") + " " + diag.Series(names, 3)
+	return "key" + view.If(len(keys) > 1, "s") + " " + phrase.Series(names, 3)
 }
 
 // maxKeys bounds the keys of a copy that are checked. A zone whose providers roll their keys has some ten.
@@ -211,7 +214,7 @@ func (s *zoneSecurity) join(c *signedCopy) {
 	if len(c.keys) == 0 {
 		return
 	}
-	keys := diag.Map(c.keys, func(k *dns.DNSKEY) string { return dataOf(k) })
+	keys := kit.Map(c.keys, func(k *dns.DNSKEY) string { return dataOf(k) })
 	var signers []string
 	for _, list := range c.signers {
 		signers = append(signers, fmt.Sprint(list))
@@ -242,7 +245,7 @@ func (c *signedCopy) uses(key signatureKey) bool {
 func (c *signedCopy) algorithms() string {
 	var list []string
 	for _, keys := range c.signers {
-		list = append(list, diag.Map(keys, func(k signatureKey) string { return resolve.AlgorithmName(k.algorithm) })...)
+		list = append(list, kit.Map(keys, func(k signatureKey) string { return resolve.AlgorithmName(k.algorithm) })...)
 	}
 	slices.Sort(list)
 	return strings.Join(slices.Compact(list), " and ")
@@ -294,7 +297,7 @@ func (s *zoneSecurity) unused(c, other *signedCopy) (list []signatureKey) {
 // proposeAll returns the DS records with which the parent zone would vouch for the keys of every server, where no
 // key has signed those of all; empty if one of them has none.
 func (s *zoneSecurity) proposeAll() string {
-	lines := diag.Map(s.copies, (*signedCopy).propose)
+	lines := kit.Map(s.copies, (*signedCopy).propose)
 	if slices.Contains(lines, "") {
 		return ""
 	}

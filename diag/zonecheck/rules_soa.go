@@ -8,6 +8,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/internal/survey"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
 )
@@ -20,7 +22,7 @@ func mnameKnown(e *evidence) bool {
 	return hasSOA(e) && e.lookedUp(dns.CanonicalName(e.soa().Ns))
 }
 
-var soaRules = diag.Rules[*evidence]{soaDotRule, {
+var soaRules = rule.Rules[*evidence]{soaDotRule, {
 	Code: "zone.soa.missing", Severity: diag.Error, Weight: 5, Ref: "Zonemaster DELEGATION06, RFC 1035 section 3.3.13",
 	Title: "SOA record missing", Requirement: "Every name server has the SOA record of the zone",
 	Advice: "Add the SOA record: without it resolvers cannot cache negative answers.", When: served,
@@ -46,36 +48,36 @@ var soaRules = diag.Rules[*evidence]{soaDotRule, {
 	Ref:   "Zonemaster ZONE01, SYNTAX07, RFC 1035 section 3.3.13",
 	Title: "MNAME is not a fully qualified host name", Requirement: "The MNAME is a fully qualified host name",
 	Advice: "Write the name of the primary server in full, with a final dot in the zone file.", When: hasSOA,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		mname := e.soa().Ns
-		return diag.FailIf(!hostName(mname) || dns.CountLabel(mname) < 2, "The MNAME of the SOA record is %q.",
-			diag.Quote(survey.BareName(mname)))
+		return rule.FailIf(!hostName(mname) || dns.CountLabel(mname) < 2, "The MNAME of the SOA record is %q.",
+			phrase.Quote(survey.BareName(mname)))
 	},
 }, {
-	Code: "zone.soa.mname.alias", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{servers, recordsSOA, primary},
+	Code: "zone.soa.mname.alias", Severity: diag.Warning, Weight: 1, Reads: []rule.Source{servers, recordsSOA, primary},
 	Ref:   "Zonemaster ZONE07, RFC 1912 section 2.2",
 	Title: "MNAME is an alias", Requirement: "The MNAME is not an alias",
 	Advice: "Use the name that the alias points to.", When: mnameKnown,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		text := aliasText(e.Hosts[dns.CanonicalName(e.soa().Ns)])
-		return diag.FailIf(text != "", "The primary server %s %s.", survey.BareName(e.soa().Ns), text)
+		return rule.FailIf(text != "", "The primary server %s %s.", survey.BareName(e.soa().Ns), text)
 	},
 }, {
 	Code: "zone.soa.rname.at", Severity: diag.Warning, Weight: 1, Ref: "Zonemaster SYNTAX05, RFC 1035 section 8",
 	Title: "RNAME contains an @", Requirement: "The RNAME is written without an @",
 	Advice: "Replace the @ with a dot: write hostmaster.example.com for hostmaster@example.com.", When: hasSOA,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(strings.Contains(e.soa().Mbox, "@"), "The RNAME of the SOA record is %q.",
-			diag.Quote(survey.BareName(e.soa().Mbox)))
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(strings.Contains(e.soa().Mbox, "@"), "The RNAME of the SOA record is %q.",
+			phrase.Quote(survey.BareName(e.soa().Mbox)))
 	},
 }, {
 	Code: "zone.soa.rname.invalid", Severity: diag.Warning, Weight: 1, Ref: "Zonemaster SYNTAX06, RFC 1912 section 2.2",
 	Title: "RNAME is not a mail address", Requirement: "The RNAME stands for a mail address",
 	Advice: "Name a mailbox that is read: hostmaster.example.com stands for hostmaster@example.com.",
 	When:   func(e *evidence) bool { return hasSOA(e) && !strings.Contains(e.soa().Mbox, "@") },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!mailbox(e.soa().Mbox), "The RNAME of the SOA record is %q.",
-			diag.Quote(survey.BareName(e.soa().Mbox)))
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(!mailbox(e.soa().Mbox), "The RNAME of the SOA record is %q.",
+			phrase.Quote(survey.BareName(e.soa().Mbox)))
 	},
 }}
 
@@ -86,8 +88,8 @@ func mailbox(rname string) bool {
 }
 
 // soaDiffers reports the values of a field if servers have different ones.
-func soaDiffers(what string, field func(*dns.SOA) string) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
+func soaDiffers(what string, field func(*dns.SOA) string) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
 		places, soas := map[string][]string{}, e.soas()
 		for _, ad := range e.serving {
 			if s := soas[ad]; s != nil {
@@ -97,9 +99,9 @@ func soaDiffers(what string, field func(*dns.SOA) string) func(*evidence) diag.F
 		if len(places) < 2 {
 			return nil
 		}
-		return diag.FailEach(slices.Sorted(maps.Keys(places)), func(value string) diag.Failures {
+		return rule.FailEach(slices.Sorted(maps.Keys(places)), func(value string) rule.Failures {
 			where := joined(places[value])
-			return diag.Fail("%s is %s at %s.", what, diag.Quote(value), where).About(where)
+			return rule.Fail("%s is %s at %s.", what, phrase.Quote(value), where).About(where)
 		})
 	}
 }
@@ -112,7 +114,7 @@ const (
 	mostMinimum  = 86_400  // Zonemaster ZONE06, RFC 2308 section 5
 )
 
-var timerRules = diag.Rules[*evidence]{{
+var timerRules = rule.Rules[*evidence]{{
 	Code: "zone.soa.refresh.short", Severity: diag.Warning, Weight: 1, Ref: "Zonemaster ZONE02, RFC 1912 section 2.2",
 	Title: "Refresh time below 20 minutes", Requirement: "The refresh time is at least 20 minutes",
 	Advice: "Raise the refresh time: NOTIFY tells secondaries about changes at once.",
@@ -126,9 +128,9 @@ var timerRules = diag.Rules[*evidence]{{
 	Code: "zone.soa.retry.long", Severity: diag.Warning, Weight: 1, Ref: "Zonemaster ZONE03, RFC 1912 section 2.2",
 	Title: "Retry time longer than the refresh time", Requirement: "The retry time is not longer than the refresh time",
 	Advice: "Make the retry time a fraction of the refresh time.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		s := e.soa()
-		return diag.FailIf(s.Retry > s.Refresh, "The retry time is %s, the refresh time %s.", seconds(s.Retry),
+		return rule.FailIf(s.Retry > s.Refresh, "The retry time is %s, the refresh time %s.", seconds(s.Retry),
 			seconds(s.Refresh))
 	},
 }, {
@@ -141,9 +143,9 @@ var timerRules = diag.Rules[*evidence]{{
 	Title:       "Zone expires before secondaries refresh it",
 	Requirement: "The expire time exceeds the refresh and retry times together",
 	Advice:      "Make the expire time many times longer than the refresh and retry times together.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		s := e.soa()
-		return diag.FailIf(uint64(s.Expire) <= uint64(s.Refresh)+uint64(s.Retry),
+		return rule.FailIf(uint64(s.Expire) <= uint64(s.Refresh)+uint64(s.Retry),
 			"The expire time is %s, the refresh time %s and the retry time %s.", seconds(s.Expire), seconds(s.Refresh),
 			seconds(s.Retry))
 	},
@@ -152,20 +154,20 @@ var timerRules = diag.Rules[*evidence]{{
 	Title:       "Negative answers are cached for more than a day",
 	Requirement: "Negative answers are cached for at most a day",
 	Advice:      "Lower the SOA minimum to about an hour: until it expires, resolvers do not see new names.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.soa().Minttl > mostMinimum, "The SOA minimum is %s.", seconds(e.soa().Minttl))
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.soa().Minttl > mostMinimum, "The SOA minimum is %s.", seconds(e.soa().Minttl))
 	},
-}}.With(diag.Rule[*evidence]{When: hasSOA})
+}}.With(rule.Rule[*evidence]{When: hasSOA})
 
 func refresh(s *dns.SOA) (string, uint32) { return "refresh time", s.Refresh }
 
 // below reports a time that is shorter than it should be.
-func below(field func(*dns.SOA) (string, uint32), least uint32) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
+func below(field func(*dns.SOA) (string, uint32), least uint32) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
 		name, value := field(e.soa())
-		return diag.FailIf(value < least, "The %s is %s.", name, seconds(value))
+		return rule.FailIf(value < least, "The %s is %s.", name, seconds(value))
 	}
 }
 
 // seconds writes a number of seconds.
-func seconds(n uint32) string { return diag.Count(n, "second") }
+func seconds(n uint32) string { return phrase.Count(n, "second") }

@@ -9,22 +9,26 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/internal/survey"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/diagkit/diagkit/diag/rule"
+	"github.com/diagkit/diagkit/diag/suffix"
 	"github.com/miekg/dns"
 )
 
 // targetRules are about names in records that are not the intended ones. Their consequences are not reported again.
-var targetRules = diag.Rules[*evidence]{{
+var targetRules = rule.Rules[*evidence]{{
 	Code: "zone.target.dot", Severity: diag.Error, Weight: 3, Ref: "RFC 1035 section 5.1",
 	Title: "Final dot missing in the zone file", Requirement: "No record points to a name that lacks its final dot",
 	Advice: "Write the name with its final dot in the zone file: without it, the name of the zone is appended.",
 	When:   func(e *evidence) bool { return len(e.pointers()) > 0 },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		advice, value := e.dotAdvice(), e.dottedSets()
-		return diag.FailEach(e.undotted, func(u undotted) diag.Failures {
+		return rule.FailEach(e.undotted, func(u undotted) rule.Failures {
 			owner := survey.BareName(u.rr.Header().Name)
-			f := diag.Fail("The %s record of %s points to %s, which %s: %s %s its final dot in the zone file.",
-				typeOf(u.rr), owner, diag.Quote(survey.BareName(u.target)), u.fate, diag.Quote(u.meant), u.lacks())
+			f := rule.Fail("The %s record of %s points to %s, which %s: %s %s its final dot in the zone file.",
+				typeOf(u.rr), owner, phrase.Quote(survey.BareName(u.target)), u.fate, phrase.Quote(u.meant), u.lacks())
 			f.About(owner + " " + typeOf(u.rr))
 			f[0].Advice, f[0].Suggested = advice, value
 			return f
@@ -50,7 +54,7 @@ func (u undotted) lacks() string {
 
 func (e *evidence) dotAdvice() string {
 	doubtful := func(u undotted) bool { return !u.proven }
-	return diag.DotAdvice(diag.Map(e.undotted, func(u undotted) string { return u.meant }),
+	return suffix.DotAdvice(kit.Map(e.undotted, func(u undotted) string { return u.meant }),
 		!slices.ContainsFunc(e.undotted, doubtful))
 }
 
@@ -100,7 +104,7 @@ func (a *answers) pointers() []dns.RR {
 			owner = target
 		}
 	}
-	return diag.Map(slices.Sorted(maps.Keys(found)), func(key string) dns.RR { return found[key] })
+	return kit.Map(slices.Sorted(maps.Keys(found)), func(key string) dns.RR { return found[key] })
 }
 
 // ownReplies are the replies of the zone's servers about names in it.
@@ -121,7 +125,7 @@ func (a *answers) findUndotted() (list []undotted) {
 	for _, rr := range a.pointers() {
 		u := undotted{rr: rr, target: targetOf(rr)}
 		likely := false
-		if u.meant, likely = diag.Undotted(u.target, a.Zone); u.meant == "" || misread(u.target, a.Zone) != "" {
+		if u.meant, likely = suffix.Undotted(u.target, a.Zone); u.meant == "" || misread(u.target, a.Zone) != "" {
 			continue
 		}
 		absolute := dns.CanonicalName(u.meant)
@@ -216,7 +220,7 @@ func (e *evidence) dottedSets() string {
 		case *dns.MX:
 			for _, mx := range e.mx() {
 				host := dns.CanonicalName(mx.Mx)
-				if meant, _ := diag.Undotted(host, e.Zone); e.lacksDot(host) {
+				if meant, _ := suffix.Undotted(host, e.Zone); e.lacksDot(host) {
 					host = dns.CanonicalName(meant)
 				}
 				if !e.receives(host) || len(e.differing(survey.ProbeMX, dns.TypeMX)) > 0 {
@@ -304,8 +308,8 @@ func (e *evidence) misreadAlias(c survey.Chain) string {
 }
 
 // literalAliases fails for aliases of addresses and URLs.
-func literalAliases(e *evidence) diag.Failures {
-	list := diag.FailEach(e.Chains, func(c survey.Chain) diag.Failures {
+func literalAliases(e *evidence) rule.Failures {
+	list := rule.FailEach(e.Chains, func(c survey.Chain) rule.Failures {
 		what := e.misreadAlias(c)
 		if what == "" {
 			return nil
@@ -313,7 +317,7 @@ func literalAliases(e *evidence) diag.Failures {
 		if dns.IsSubDomain(e.Zone, c.End()) {
 			what += " with the name of the zone appended"
 		}
-		f := about(c.Name, fmt.Sprintf("is an alias (CNAME) of %s, which %s", diag.Quote(survey.BareName(c.End())), what))
+		f := about(c.Name, fmt.Sprintf("is an alias (CNAME) of %s, which %s", phrase.Quote(survey.BareName(c.End())), what))
 		if ip := addressIn(c.End(), e.Zone); ip.IsValid() && e.Public(ip) && len(c.Targets) == 1 {
 			kind := "A"
 			if ip.Is6() {
@@ -323,8 +327,8 @@ func literalAliases(e *evidence) diag.Failures {
 		}
 		return f
 	})
-	value := strings.Join(diag.Map(list, func(f diag.Failure) string { return f.Suggested }), "\n")
-	if slices.ContainsFunc(list, func(f diag.Failure) bool { return f.Suggested == "" }) {
+	value := strings.Join(kit.Map(list, func(f rule.Failure) string { return f.Suggested }), "\n")
+	if slices.ContainsFunc(list, func(f rule.Failure) bool { return f.Suggested == "" }) {
 		value = ""
 	}
 	return list.Suggesting(value)
@@ -332,7 +336,7 @@ func literalAliases(e *evidence) diag.Failures {
 
 // danglingAdvice says what to do about an alias that leads to a name which does not exist.
 func (e *evidence) danglingAdvice(target string) string {
-	_, exists := diag.RegistrySuffix(survey.BareName(target), nil)
+	_, exists := suffix.Registry(survey.BareName(target), nil)
 	switch {
 	case dns.CountLabel(target) == 1:
 		return "Write the target of the CNAME with its domain, or without the final dot if it is in the zone."
@@ -346,17 +350,17 @@ func (e *evidence) danglingAdvice(target string) string {
 }
 
 // soaDotRule is about the names in the SOA record. The primary server may be hidden, so that its name need not exist.
-var soaDotRule = diag.Rule[*evidence]{
-	Code: "zone.soa.dot", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{servers, primary},
+var soaDotRule = rule.Rule[*evidence]{
+	Code: "zone.soa.dot", Severity: diag.Warning, Weight: 1, Reads: []rule.Source{servers, primary},
 	Ref:   "RFC 1035 section 5.1",
 	Title: "Final dot missing in the SOA record", Requirement: "No name in the SOA record lacks its final dot",
 	Advice: "Write the names in the SOA record with a final dot: without it, the name of the zone is appended.",
 	When:   hasSOA,
-	Fails: func(e *evidence) diag.Failures {
-		fails := func(field, name string) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		fails := func(field, name string) rule.Failures {
 			meant := e.undottedName(name)
-			return diag.FailIf(meant != "", "The %s of the SOA record is %s: %s lacks its final dot in the zone file.", field,
-				diag.Quote(survey.BareName(name)), diag.Quote(meant))
+			return rule.FailIf(meant != "", "The %s of the SOA record is %s: %s lacks its final dot in the zone file.", field,
+				phrase.Quote(survey.BareName(name)), phrase.Quote(meant))
 		}
 		return slices.Concat(fails("MNAME", e.soa().Ns), fails("RNAME", e.soa().Mbox))
 	},
@@ -365,7 +369,7 @@ var soaDotRule = diag.Rule[*evidence]{
 // undottedName returns the intended name for one that lacks its final dot: it ends in the zone twice, or does not
 // exist.
 func (e *evidence) undottedName(name string) string {
-	meant, likely := diag.Undotted(name, e.Zone)
+	meant, likely := suffix.Undotted(name, e.Zone)
 	absolute := dns.CanonicalName(meant)
 	if meant != "" && (dns.IsSubDomain(e.Zone, absolute) ||
 		(likely || e.exists(absolute)) && e.denied(dns.CanonicalName(name))) {

@@ -8,11 +8,13 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/internal/survey"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
 )
 
-var transportRules = diag.Rules[*evidence]{{
+var transportRules = rule.Rules[*evidence]{{
 	Code: "zone.transport.udp", Severity: diag.Error, Weight: 5, Ref: "Zonemaster CONNECTIVITY01, RFC 1035 section 4.2",
 	Title: "Name server does not answer over UDP", Requirement: "Every name server that answers does so over UDP",
 	Advice: "Allow UDP to and from port 53: resolvers ask over UDP first.", When: reached,
@@ -47,10 +49,10 @@ var transportRules = diag.Rules[*evidence]{{
 	Code: "zone.transport.unexamined", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 3901 section 3",
 	Title: "Addresses could not be reached from here", Requirement: "All addresses can be reached from here",
 	Advice: "Repeat the audit from a network with both IPv4 and IPv6.", When: addressed,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		for _, ipv6 := range []bool{false, true} {
 			if n := len(e.family(ipv6)); n > 0 && e.lacksFamily(ipv6) {
-				return diag.Fail("IPv%d does not work from here, so not every address was examined (%d left out).",
+				return rule.Fail("IPv%d does not work from here, so not every address was examined (%d left out).",
 					map[bool]int{false: 4, true: 6}[ipv6], n)
 			}
 		}
@@ -63,9 +65,9 @@ var transportRules = diag.Rules[*evidence]{{
 	Title: "Audit ran out of time or queries", Requirement: "The audit was completed",
 	Advice: "Fix the other findings first: name servers that are slow or drop queries use up the time.",
 	When:   addressed,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.Exhausted {
-			return diag.Fail("The %d queries of an audit were not enough for the name servers of %s.",
+			return rule.Fail("The %d queries of an audit were not enough for the name servers of %s.",
 				survey.MaxQueries, e.Domain)
 		}
 		return e.each(e.serving, func(ad *survey.Address) string {
@@ -81,7 +83,7 @@ func (e *evidence) lacksFamily(ipv6 bool) bool {
 }
 
 // ednsRules are about EDNS (RFC 6891).
-var ednsRules = diag.Rules[*evidence]{{
+var ednsRules = rule.Rules[*evidence]{{
 	Code: "zone.edns.unsupported", Severity: diag.Warning, Weight: 3,
 	Ref:   "Zonemaster NAMESERVER02, RFC 6891 section 7",
 	Title: "Name server without EDNS", Requirement: "Every name server supports EDNS",
@@ -177,7 +179,7 @@ func dropsEDNS(ad *survey.Address) bool {
 	return ad.Replies[survey.ProbeSOA].OK() && ad.Replies[survey.ProbeEDNS].Result == survey.TimedOut
 }
 
-func probing(p survey.Probe, wrong func(survey.Reply) string) func(*evidence) diag.Failures {
+func probing(p survey.Probe, wrong func(survey.Reply) string) func(*evidence) rule.Failures {
 	return atServing(func(_ *evidence, ad *survey.Address) string {
 		return view.If(ad.Asked(p), wrong(ad.Replies[p]))
 	})
@@ -199,7 +201,7 @@ func replyText(r survey.Reply) string {
 // earth they take less.
 const slowAfter = 500 * time.Millisecond
 
-var serverRules = diag.Rules[*evidence]{{
+var serverRules = rule.Rules[*evidence]{{
 	Code: "zone.ns.unreachable", Severity: diag.Error, Weight: 5, Ref: "Zonemaster CONNECTIVITY01, RFC 2182 section 5",
 	Title: "Name server does not answer", Requirement: "No name server drops queries",
 	Advice: "Check that the name server runs and that no firewall drops queries: resolvers lose time with each attempt.",
@@ -280,7 +282,7 @@ var serverRules = diag.Rules[*evidence]{{
 			forged += r.Forged
 		}
 		return view.If(forged > 0,
-			"was queried, and "+diag.Count(forged, "datagram")+" with another ID or question came back")
+			"was queried, and "+phrase.Count(forged, "datagram")+" with another ID or question came back")
 	}),
 }}
 
@@ -314,7 +316,7 @@ func unlessLame(s survey.Standing) func(*evidence) bool {
 	}
 }
 
-func withStanding(s survey.Standing) func(*evidence) diag.Failures {
+func withStanding(s survey.Standing) func(*evidence) rule.Failures {
 	return atAddresses(func(e *evidence, ad *survey.Address) string {
 		return view.If(ad.Standing(e.Zone) == s, e.trouble(ad))
 	})

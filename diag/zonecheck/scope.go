@@ -6,11 +6,14 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/internal/survey"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
 // partNames are the sources in words, for a reader of what was not examined.
-var partNames = map[diag.Source]string{
+var partNames = map[rule.Source]string{
 	isZone: "the delegation", parents: "the delegation in the parent zone",
 	parentDS: "the DS records in the parent zone", hosts: "the addresses of the name servers",
 	origins: "the networks of the name servers", aliases: "aliases below the domain",
@@ -24,9 +27,9 @@ var partNames = map[diag.Source]string{
 
 // Scope lists each address of the name servers, and what else was asked without an answer.
 func (e *evidence) Scope() []diag.ScopePart {
-	parts := diag.Map(e.Addresses, e.part)
+	parts := kit.Map(e.Addresses, e.part)
 	if e.Surplus > 0 {
-		parts = append(parts, diag.ScopePart{Part: diag.Count(e.Surplus, "more name server or address"),
+		parts = append(parts, diag.ScopePart{Part: phrase.Count(e.Surplus, "more name server or address"),
 			State: diag.LeftOut, Reason: "beyond the limit of an audit"})
 	}
 	open := e.Unanswered()
@@ -63,7 +66,7 @@ func (e *evidence) part(ad *survey.Address) diag.ScopePart {
 
 // missing returns the part of the scope that was queried without an answer. Servers that are parts themselves are
 // not listed again.
-func (e *evidence) missing(s diag.Source) (diag.ScopePart, bool) {
+func (e *evidence) missing(s rule.Source) (diag.ScopePart, bool) {
 	p := diag.ScopePart{Part: partNames[s], State: diag.NotAnswered}
 	var hosts []string
 	asked, probed := false, false
@@ -89,7 +92,7 @@ func (e *evidence) missing(s diag.Source) (diag.ScopePart, bool) {
 	case !asked:
 		p.State, p.Reason = diag.LeftOut, "not asked"
 	default:
-		p.Reason = "no usable answer from " + diag.Series(view.Unique(hosts), maxNamed)
+		p.Reason = "no usable answer from " + phrase.Series(view.Unique(hosts), maxNamed)
 	}
 	return p, true
 }

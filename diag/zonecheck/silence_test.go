@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -24,7 +25,7 @@ func (s *stage) audit(t *testing.T) *Report {
 func compare(t *testing.T, question string, before, after *Report) {
 	had := diagtest.Codes(before.Verdict)
 	for _, f := range after.Findings {
-		ignorance := slices.ContainsFunc(rules().Describe(), func(r diag.RuleInfo) bool {
+		ignorance := slices.ContainsFunc(rules().Describe(), func(r rule.Description) bool {
 			return r.Code == f.Code && r.State == diag.Unknown
 		})
 		assert.True(t, f.Severity < diag.Warning || ignorance || slices.Contains(had, f.Code) ||

@@ -7,6 +7,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/internal/survey"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
 )
@@ -73,8 +75,8 @@ func (e *evidence) troubles() string {
 
 // unknownRecords reports the types for which no server returned an answer, if that may not be their fault, or is
 // reported for all of their replies.
-func (e *evidence) unknownRecords() diag.Failures {
-	return diag.FailEach(apexTypes, func(qtype uint16) diag.Failures {
+func (e *evidence) unknownRecords() rule.Failures {
+	return rule.FailEach(apexTypes, func(qtype uint16) rule.Failures {
 		cells := e.of(qtype)
 		unknown := func(c cell) bool {
 			return c.answer == malformed || c.answer == silence && e.undecided(qtype)
@@ -82,7 +84,7 @@ func (e *evidence) unknownRecords() diag.Failures {
 		if len(cells) == 0 || view.Many(cells, unknown) < len(cells) {
 			return nil
 		}
-		f := diag.Failure{Target: dns.Type(qtype).String()}
+		f := rule.Failure{Target: dns.Type(qtype).String()}
 		why := "the replies cannot be read"
 		if e.undecided(qtype) {
 			why = "queries are dropped, and " + cmp.Or(
@@ -92,7 +94,7 @@ func (e *evidence) unknownRecords() diag.Failures {
 				"front of the name servers."
 		}
 		f.Detail = fmt.Sprintf("No server returned the %s records of %s: %s.", f.Target, e.Domain, why)
-		return diag.Failures{f}
+		return rule.Failures{f}
 	})
 }
 
@@ -110,30 +112,30 @@ func lookupFault(a diag.Addresses) string {
 
 // each calls a function for each address and collects the texts. The text continues a sentence that begins with the
 // address.
-func (e *evidence) each(list []*survey.Address, detail func(*survey.Address) string) diag.Failures {
-	return diag.FailEach(list, func(ad *survey.Address) diag.Failures {
+func (e *evidence) each(list []*survey.Address, detail func(*survey.Address) string) rule.Failures {
+	return rule.FailEach(list, func(ad *survey.Address) rule.Failures {
 		text := detail(ad)
-		return diag.FailIf(text != "", "%s %s.", e.place(ad), text).About(e.target(ad))
+		return rule.FailIf(text != "", "%s %s.", e.place(ad), text).About(e.target(ad))
 	})
 }
 
 // atAddresses, atServing and atHosts make the test of a rule from a function on each address, each address that
 // serves the zone, and each name of a server.
-func atAddresses(detail func(*evidence, *survey.Address) string) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
+func atAddresses(detail func(*evidence, *survey.Address) string) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
 		return e.each(e.Addresses, func(ad *survey.Address) string { return detail(e, ad) })
 	}
 }
 
-func atServing(detail func(*evidence, *survey.Address) string) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
+func atServing(detail func(*evidence, *survey.Address) string) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
 		return e.each(e.serving, func(ad *survey.Address) string { return detail(e, ad) })
 	}
 }
 
-func atHosts(detail func(*evidence, *survey.Server) string) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		return diag.FailEach(e.Servers, func(s *survey.Server) diag.Failures { return about(s.Name, detail(e, s)) })
+func atHosts(detail func(*evidence, *survey.Server) string) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
+		return rule.FailEach(e.Servers, func(s *survey.Server) rule.Failures { return about(s.Name, detail(e, s)) })
 	}
 }
 
@@ -145,13 +147,13 @@ func saying(text string, holds func(*survey.Address) bool) func(*evidence, *surv
 }
 
 // about makes a failure of a text that continues a sentence beginning with a name; of no text, none.
-func about(name, text string) diag.Failures {
+func about(name, text string) rule.Failures {
 	name = survey.BareName(name)
-	return diag.FailIf(text != "", "%s %s.", diag.Quote(name), text).About(name)
+	return rule.FailIf(text != "", "%s %s.", phrase.Quote(name), text).About(name)
 }
 
 // differing reports servers that have other records of a type than the first that has any.
-func (e *evidence) differing(p survey.Probe, qtype uint16) diag.Failures {
+func (e *evidence) differing(p survey.Probe, qtype uint16) rule.Failures {
 	return e.comparing(dns.Type(qtype).String()+" records", func(ad *survey.Address) []dns.RR {
 		if records := e.records(ad, p, qtype); len(records) > 0 {
 			return records
@@ -161,7 +163,7 @@ func (e *evidence) differing(p survey.Probe, qtype uint16) diag.Failures {
 }
 
 // comparing reports servers whose records differ from those of the first that has returned any.
-func (e *evidence) comparing(kind string, of func(*survey.Address) []dns.RR) diag.Failures {
+func (e *evidence) comparing(kind string, of func(*survey.Address) []dns.RR) rule.Failures {
 	first, text := "", ""
 	return e.each(e.serving, func(ad *survey.Address) string {
 		records := of(ad)
@@ -175,13 +177,13 @@ func (e *evidence) comparing(kind string, of func(*survey.Address) []dns.RR) dia
 			return ""
 		default:
 			return fmt.Sprintf("returns other %s than %s: %s instead of %s", kind, first,
-				diag.Quote(contents(records)), diag.Quote(text))
+				phrase.Quote(contents(records)), phrase.Quote(text))
 		}
 	})
 }
 
-func listed(hosts []string, text string) diag.Failures {
-	return diag.FailEach(hosts, func(host string) diag.Failures { return about(host, text) })
+func listed(hosts []string, text string) rule.Failures {
+	return rule.FailEach(hosts, func(host string) rule.Failures { return about(host, text) })
 }
 
 func aliasText(a diag.Addresses) string {

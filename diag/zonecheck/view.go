@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -46,9 +48,9 @@ func (r *Report) View() *view.View {
 	}
 	s := r.Summary
 	v.Fact("checks", fmt.Sprintf("%d passed, %d failed, %s", s.PassCount, s.FailCount,
-		diag.Count(s.WarningCount, "warning")))
-	v.BriefIf(r.State == diag.Valid, diag.Count(len(r.Nameservers), "name server"),
-		diag.Count(s.PassCount, "check")+" passed")
+		phrase.Count(s.WarningCount, "warning")))
+	v.BriefIf(r.State == diag.Valid, phrase.Count(len(r.Nameservers), "name server"),
+		phrase.Count(s.PassCount, "check")+" passed")
 	return v
 }
 
@@ -63,7 +65,7 @@ func serversText(names, addresses, serving int) string {
 
 // failing lists the types for which a server does not answer as it should, with what it answers.
 func (r *Report) failing(ip netip.Addr) string {
-	return diag.Series(view.Each(r.Answers, func(a Answer) string {
+	return phrase.Series(view.Each(r.Answers, func(a Answer) string {
 		return view.If(a.Address == ip && a.Answer != "NOERROR" && a.Answer != noData, a.Type+" "+a.Answer)
 	}), maxNamed)
 }
@@ -80,7 +82,7 @@ func (a *Address) stands(failing string) view.Standing {
 
 func (d *Delegation) text() string {
 	part := func(words string, names []string) string {
-		return view.If(len(names) > 0, "; "+words+diag.Series(names, maxNamed))
+		return view.If(len(names) > 0, "; "+words+phrase.Series(names, maxNamed))
 	}
 	return cmp.Or(strings.TrimPrefix(part("only the zone names ", d.MissingAtParent)+
 		part("only the parent names ", d.MissingInZone)+part("not serving: ", d.Lame), "; "),
@@ -89,11 +91,11 @@ func (d *Delegation) text() string {
 
 // text says how the servers are spread.
 func (d *Diversity) text() string {
-	text := diag.Count(d.PrefixesCount, "network")
+	text := phrase.Count(d.PrefixesCount, "network")
 	if d.ASNsCount != nil {
 		text += fmt.Sprintf(" in %d AS", *d.ASNsCount)
 	}
-	return text + ", " + diag.Series(diag.Map(d.IPVersions, func(n int) string { return fmt.Sprintf("IPv%d", n) }), 2)
+	return text + ", " + phrase.Series(kit.Map(d.IPVersions, func(n int) string { return fmt.Sprintf("IPv%d", n) }), 2)
 }
 
 func (s *SOA) timers() string {

@@ -8,8 +8,12 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/internal/survey"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/overlay"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
 )
@@ -42,7 +46,7 @@ type Report struct {
 // resolver has the zone before it is published, as package overlay does: such a zone cannot be audited.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
-		return nil, diag.Invalid("domain", "is missing")
+		return nil, input.Invalid("domain", "is missing")
 	}
 	s, err := survey.Ask(ctx, env, req.Domain)
 	if err != nil {
@@ -55,14 +59,14 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 // before it is delegated, or before it moves to other servers. The guard of the environment holds for their addresses.
 func CheckUndelegated(ctx context.Context, env *diag.Env, req Request, d diag.Delegation) (*Report, error) {
 	if len(d.Servers) == 0 {
-		return nil, diag.Invalid("ns", "is missing")
+		return nil, input.Invalid("ns", "is missing")
 	}
 	d.Zone = req.Domain.FQDN()
 	return Check(ctx, env.WithResolver(overlay.New(env.DNS(), overlay.Delegated(env, d))), req)
 }
 
 // Rules describes what is examined.
-func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
+func (*Report) Rules() []rule.Description { return rules().Describe() }
 
 func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
@@ -176,7 +180,7 @@ const (
 )
 
 // Values lists the statuses.
-func (Status) Values() []string { return diag.Values(Passed, warned, failed, informed) }
+func (Status) Values() []string { return kit.Values(Passed, warned, failed, informed) }
 
 // A RuleResult is a rule that applied, and its outcome.
 type RuleResult struct {
@@ -198,8 +202,8 @@ type Summary struct {
 // A fact is worth knowing but not a finding: it requires no action.
 type fact struct {
 	code     diag.Code
-	category diag.Category
-	tell     func(*evidence) diag.Failures
+	category rule.Category
+	tell     func(*evidence) rule.Failures
 }
 
 var zoneFacts = []fact{
@@ -218,7 +222,7 @@ var zoneFacts = []fact{
 		}
 		return fmt.Sprintf("answered for clients of one /%d network (EDNS Client Subnet)", subnet.SourceScope)
 	})},
-	{"zone.delegation.functional", categoryDelegation, func(e *evidence) diag.Failures {
+	{"zone.delegation.functional", categoryDelegation, func(e *evidence) rule.Failures {
 		return eachChain(func(c survey.Chain) string {
 			return view.If(!served(e) && named(e) && len(c.Addrs) > 0,
 				"still has an address in the resolver, although no name server serves the zone")
@@ -231,33 +235,33 @@ var zoneFacts = []fact{
 	{"zone.soa.timers.differ", categorySOA, soaDiffers("The timer set", func(s *dns.SOA) string {
 		return fmt.Sprintf("refresh %d, retry %d, expire %d, minimum %d", s.Refresh, s.Retry, s.Expire, s.Minttl)
 	})},
-	{"zone.soa.mname.unlisted", categorySOA, func(e *evidence) diag.Failures {
+	{"zone.soa.mname.unlisted", categorySOA, func(e *evidence) rule.Failures {
 		if !hasSOA(e) || len(e.own) == 0 {
 			return nil
 		}
 		mname := dns.CanonicalName(e.soa().Ns)
-		return diag.FailIf(!slices.Contains(e.own, mname), "The primary server %s has no NS record in the zone.",
+		return rule.FailIf(!slices.Contains(e.own, mname), "The primary server %s has no NS record in the zone.",
 			survey.BareName(mname))
 	}},
-	{"zone.mx.missing", categoryMail, func(e *evidence) diag.Failures {
-		return diag.FailIf(answeredByAtLeast(1, survey.ProbeMX)(e) && !hasMX(e), "%s has no MX record.", e.Domain)
+	{"zone.mx.missing", categoryMail, func(e *evidence) rule.Failures {
+		return rule.FailIf(answeredByAtLeast(1, survey.ProbeMX)(e) && !hasMX(e), "%s has no MX record.", e.Domain)
 	}},
-	{"zone.mx.null", categoryMail, func(e *evidence) diag.Failures {
+	{"zone.mx.null", categoryMail, func(e *evidence) rule.Failures {
 		null := len(e.mx()) == 1 && nullMX(e.mx()[0])
-		return diag.FailIf(null, "The null MX of %s says that it receives no mail.", e.Domain)
+		return rule.FailIf(null, "The null MX of %s says that it receives no mail.", e.Domain)
 	}},
-	{"zone.spf.missing", categoryMail, func(e *evidence) diag.Failures {
-		return diag.FailIf(answeredByAtLeast(1, survey.ProbeTXT)(e) && e.spfRecords() == 0, "%s has no SPF record.", e.Domain)
+	{"zone.spf.missing", categoryMail, func(e *evidence) rule.Failures {
+		return rule.FailIf(answeredByAtLeast(1, survey.ProbeTXT)(e) && e.spfRecords() == 0, "%s has no SPF record.", e.Domain)
 	}},
-	{"zone.dnssec.cds.present", categorySecurity, func(e *evidence) diag.Failures {
-		return diag.FailIf(hasChildDS(e), "%s has %s and %s.", e.Domain, diag.Count(len(e.sec.cds), "CDS record"),
-			diag.Count(len(e.sec.cdnskey), "CDNSKEY record"))
+	{"zone.dnssec.cds.present", categorySecurity, func(e *evidence) rule.Failures {
+		return rule.FailIf(hasChildDS(e), "%s has %s and %s.", e.Domain, phrase.Count(len(e.sec.cds), "CDS record"),
+			phrase.Count(len(e.sec.cdnskey), "CDNSKEY record"))
 	}},
-	{"zone.dnssec.nsec3.salt", categorySecurity, func(e *evidence) diag.Failures {
-		return diag.FailIf(hashed(e) && e.sec.param.SaltLength > 0, "NSEC3 of %s has a salt.", e.Domain)
+	{"zone.dnssec.nsec3.salt", categorySecurity, func(e *evidence) rule.Failures {
+		return rule.FailIf(hashed(e) && e.sec.param.SaltLength > 0, "NSEC3 of %s has a salt.", e.Domain)
 	}},
-	{"zone.dnssec.nsec3.optout", categorySecurity, func(e *evidence) diag.Failures {
-		return diag.FailIf(hashed(e) && e.sec.optOut, "NSEC3 records of %s have the opt-out flag.", e.Domain)
+	{"zone.dnssec.nsec3.optout", categorySecurity, func(e *evidence) rule.Failures {
+		return rule.FailIf(hashed(e) && e.sec.optOut, "NSEC3 records of %s have the opt-out flag.", e.Domain)
 	}},
 }
 

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/memory"
@@ -47,7 +48,7 @@ type report struct {
 }
 
 // Rules lets documents and explanations know the rules.
-func (*report) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*report) Rules() []rule.Description { return rules.Describe() }
 
 // evidence is the input of the rules.
 type evidence struct {
@@ -55,22 +56,22 @@ type evidence struct {
 	hosts, foreign []string
 }
 
-var rules = diag.Rules[*evidence]{{
+var rules = rule.Rules[*evidence]{{
 	Code: "acme.mail_hosts.missing", Severity: diag.Error, Title: "No MX records",
 	Requirement: "The domain has MX records", Advice: "Publish the MX records of the provider.",
-	Fails: func(e *evidence) diag.Failures { return diag.FailIf(len(e.hosts) == 0, "%s has none.", e.Domain) },
+	Fails: func(e *evidence) rule.Failures { return rule.FailIf(len(e.hosts) == 0, "%s has none.", e.Domain) },
 }, {
 	Code: "acme.mail_hosts.foreign", Severity: diag.Error, Title: "Mail goes to a foreign host",
 	Requirement: "All mail hosts are the provider's", Advice: "Remove the MX records of other hosts.",
 	DependsOn: []diag.Code{"acme.mail_hosts.missing"},
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.foreign) > 0, "%s: not below %s.", strings.Join(e.foreign, ", "), e.Provider)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(len(e.foreign) > 0, "%s: not below %s.", strings.Join(e.foreign, ", "), e.Provider)
 	},
 }, {
 	Code: "acme.mail_hosts.many", Severity: diag.Warning, Title: "Too many mail hosts",
 	Requirement: "There are no more mail hosts than wanted", Advice: "Remove MX records that are not needed.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.Max > 0 && len(e.hosts) > e.Max, "There are %d.", len(e.hosts))
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.Max > 0 && len(e.hosts) > e.Max, "There are %d.", len(e.hosts))
 	},
 }}
 
@@ -87,7 +88,7 @@ func check(ctx context.Context, env *diag.Env, r request) (*report, error) {
 			e.foreign = append(e.foreign, host)
 		}
 	}
-	texts := diag.Texts{"valid": {Headline: "All mail goes to " + r.Provider.String()}}
+	texts := rule.Texts{"valid": {Headline: "All mail goes to " + r.Provider.String()}}
 	return &report{rules.Judge(e, texts), r.Domain, e.hosts}, nil
 }
 

@@ -25,6 +25,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"io"
 	"log/slog"
 	"net/http"
@@ -246,7 +247,7 @@ func (s *service) handler(t *tool) mcp.ToolHandler {
 // failureResult returns an error result, within the size bound of all results.
 func failureResult(text string) *mcp.CallToolResult {
 	for most := len(text); ; most /= 2 {
-		result := textResult(diag.Clip(text, most))
+		result := textResult(phrase.Clip(text, most))
 		if result.IsError = true; fits(result) {
 			return result
 		}

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/httpapi"
@@ -90,7 +91,7 @@ func (t *tool) parse(raw json.RawMessage) (values, error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(given))[:min(len(given), maxFaults)] {
-		near := taglist.Nearest(name, diag.Map(t.Arguments, func(a argument) string { return a.Name })...)
+		near := taglist.Nearest(name, kit.Map(t.Arguments, func(a argument) string { return a.Name })...)
 		faults = append(faults, fmt.Sprintf("There is no argument %q.%s", clipPrintable(name), suggestion(near)))
 	}
 	if len(faults) > 0 {
@@ -133,12 +134,12 @@ func suggestion(near string) string { return view.If(near != "", " Did you mean 
 // clipPrintable returns the beginning of a caller's text, or of why it is wrong, for the caller.
 func clipPrintable(s string) string {
 	const most = 300 // bytes
-	return render.Printable(diag.Clip(s, most))
+	return render.Printable(phrase.Clip(s, most))
 }
 
 // listArguments lists the arguments.
 func (t *tool) listArguments() string {
-	return t.Name + " takes " + strings.Join(diag.Map(t.Arguments, func(a argument) string {
+	return t.Name + " takes " + strings.Join(kit.Map(t.Arguments, func(a argument) string {
 		return a.Name + view.If(a.Required, " (required)")
 	}), ", ") + "."
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/stretchr/testify/assert"
@@ -72,10 +74,10 @@ func holds(t *testing.T, tool *tool, v *view.View) {
 		have, most int
 	}{
 		{"finding", len(v.Findings), maxFindings}, {"step", len(v.Steps), maxSteps},
-		{"row", len(diag.OrZero(v.Drawing).Rows), maxRows},
+		{"row", len(kit.OrZero(v.Drawing).Rows), maxRows},
 	} {
 		if list.have > list.most {
-			assert.Contains(t, text, diag.Count(list.have-list.most, list.what))
+			assert.Contains(t, text, phrase.Count(list.have-list.most, list.what))
 		}
 	}
 	c.values = values{"full": true}

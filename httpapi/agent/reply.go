@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"sort"
 	"strconv"
 	"strings"
@@ -46,7 +48,7 @@ const (
 	markerReplacement = "(marker)" // in place of their word
 )
 
-var marker = diag.Regexp(`(?i)third[\pP\pZ\s]*party[\pP\pZ\s]*data`)
+var marker = kit.Regexp(`(?i)third[\pP\pZ\s]*party[\pP\pZ\s]*data`)
 
 func enclose(text string) string { return markerOpen + removeMarkers(text) + markerEnd }
 
@@ -88,7 +90,7 @@ func (r *reply) result(c *call) *mcp.CallToolResult {
 	s.Untrusted = viewJSON(&v)
 	findings, steps := len(r.view.Findings)-len(v.Findings), len(r.view.Steps)-len(v.Steps)
 	if findings+steps > 0 {
-		s.LeftOut = diag.Count(findings, "finding") + " and " + diag.Count(steps, "step") + " of the view"
+		s.LeftOut = phrase.Count(findings, "finding") + " and " + phrase.Count(steps, "step") + " of the view"
 	}
 	report := escapeUnsafe(r.report[:min(len(r.report), maxFull)])
 	var result *mcp.CallToolResult
@@ -97,7 +99,7 @@ func (r *reply) result(c *call) *mcp.CallToolResult {
 		result = d.fit(head, "Shortened: untrusted_report of the structured content has all of it.")
 	} else {
 		s.LeftOut = fmt.Sprintf("the end of a report of %d bytes: ask for less, or use the API over HTTP", len(r.report))
-		result = quotingResult(head+"\nLeft out: "+s.LeftOut+".", diag.Clip(string(report), maxFull))
+		result = quotingResult(head+"\nLeft out: "+s.LeftOut+".", phrase.Clip(string(report), maxFull))
 	}
 	result.StructuredContent = s
 	return result
@@ -127,7 +129,7 @@ func (s *content) head(c *call) string {
 		view.If(s.Score != nil, "score: "+view.Number(s.Score, " of 100")),
 		view.If(s.Partial, "partial: not everything could be learned")) + "."
 	if c.charged {
-		text += " " + diag.Count(c.credits, "credit") + " charged"
+		text += " " + phrase.Count(c.credits, "credit") + " charged"
 		text += view.If(c.creditsLeft != nil, ", "+view.Number(c.creditsLeft, " left")) + "."
 	}
 	return text + view.If(s.Refused != "", " A part was not examined. "+s.Refused)
@@ -135,14 +137,14 @@ func (s *content) head(c *call) string {
 
 // capView returns a view without what is never part of a reply.
 func capView(v view.View) view.View {
-	clip := func(text string) string { return diag.Clip(text, maxValue) }
+	clip := func(text string) string { return phrase.Clip(text, maxValue) }
 	v.Headline, v.Sub = clip(v.Headline), clip(v.Sub)
-	v.Facts = diag.Map(v.Facts, func(f view.Fact) view.Fact {
+	v.Facts = kit.Map(v.Facts, func(f view.Fact) view.Fact {
 		f.Value = clip(f.Value)
 		return f
 	})
 	clipped := func(list []diag.Finding) []diag.Finding {
-		return diag.Map(list[:min(len(list), maxFindings)], func(f diag.Finding) diag.Finding {
+		return kit.Map(list[:min(len(list), maxFindings)], func(f diag.Finding) diag.Finding {
 			f.Detail, f.Advice, f.Places = clip(f.Detail), clip(f.Advice), nil
 			return f
 		})
@@ -151,8 +153,8 @@ func capView(v view.View) view.View {
 	v.Steps = v.Steps[:min(len(v.Steps), maxSteps)]
 	if v.Drawing != nil {
 		d := *v.Drawing
-		d.Rows = diag.Map(d.Rows[:min(len(d.Rows), maxRows)], func(r view.Row) view.Row {
-			r.Cells, r.Note = diag.Map(r.Cells, clip), clip(r.Note)
+		d.Rows = kit.Map(d.Rows[:min(len(d.Rows), maxRows)], func(r view.Row) view.Row {
+			r.Cells, r.Note = kit.Map(r.Cells, clip), clip(r.Note)
 			return r
 		})
 		v.Drawing = &d
@@ -216,7 +218,7 @@ func (r *reply) draft() *draft {
 	d.text = strings.TrimRight(d.text+markdownBody(&view.View{Better: v.Better}), "\n")
 	omit := func(n int, what string) {
 		if n > 0 {
-			d.omitted = append(d.omitted, diag.Count(n, what))
+			d.omitted = append(d.omitted, phrase.Count(n, what))
 		}
 	}
 	omit(len(r.view.Steps)-len(v.Steps), "step")
@@ -293,7 +295,7 @@ func (d *draft) cut(room int) string {
 			names = append(names, strings.TrimSpace(name))
 		}
 	}
-	left := diag.Clip(strings.Join(append(names, d.omitted...), ", "), reserve-len("``````\n\n… left out: …"))
+	left := phrase.Clip(strings.Join(append(names, d.omitted...), ", "), reserve-len("``````\n\n… left out: …"))
 	return strings.TrimRight(kept.String()+fence, "\n") + "\n\n… left out: " + left + codes
 }
 
@@ -336,7 +338,7 @@ func wholeSentences(line string, room int) string {
 }
 
 // unsafePattern matches escapes in JSON, and the characters to escape.
-var unsafePattern = diag.Regexp(`\\u[0-9a-fA-F]{4}|\\.|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}\p{Cf}\p{Zl}\p{Zp}<]`)
+var unsafePattern = kit.Regexp(`\\u[0-9a-fA-F]{4}|\\.|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}\p{Cf}\p{Zl}\p{Zp}<]`)
 
 // escapeUnsafe is JSON in whose texts what terminals obey is as [render.Printable] shows it, but for the ends of
 // lines, and in which no marker is.
@@ -361,7 +363,7 @@ func escapeUnsafe(text []byte) []byte {
 
 // imageResult replies with an image.
 func (c *call) imageResult(media string, data []byte) *mcp.CallToolResult {
-	v := view.Answer("image", media+", "+diag.Count(len(data), "byte"))
+	v := view.Answer("image", media+", "+phrase.Count(len(data), "byte"))
 	large := len(data) > maxImage
 	v.Sub = view.If(large, "It is too large for a reply. Ask for a smaller size or another format.")
 	result := (&reply{view: v, report: []byte(`{}`)}).result(c)
@@ -393,7 +395,7 @@ func (c *call) explainError(err error, ep *httpapi.Endpoint) string {
 		c.log.Error("a tool failed", "tool", c.tool.Name, "error", err)
 	}
 	return what + " Nothing was charged. Try again in a minute, or ask another operation." +
-		view.If(asked != "", "\n"+enclose(diag.Clip(render.Printable(asked), maxValue)))
+		view.If(asked != "", "\n"+enclose(phrase.Clip(render.Printable(asked), maxValue)))
 }
 
 // explainViolations lists the invalid fields of an operation. For run_operation they are members of arguments, and
@@ -407,7 +409,7 @@ func (c *call) explainViolations(list []httpapi.Violation, ep *httpapi.Endpoint)
 	}
 	if general && ep != nil {
 		lines = append(lines, fmt.Sprintf("An example of arguments for %s: %s\ndescribe_operation lists all of them.",
-			ep.Name(), diag.Clip(string(ep.Example()), maxValue)))
+			ep.Name(), phrase.Clip(string(ep.Example()), maxValue)))
 	}
 	return strings.Join(append(lines, "Nothing was charged."), "\n")
 }
@@ -417,7 +419,7 @@ func (c *call) explainRefusal(p *httpapi.Problem) string {
 	d := p.Details
 	switch {
 	case d.RetryAfter != nil:
-		return fmt.Sprintf("Too many requests. Wait %s, and call again.", diag.Count(max(1, *d.RetryAfter), "second"))
+		return fmt.Sprintf("Too many requests. Wait %s, and call again.", phrase.Count(max(1, *d.RetryAfter), "second"))
 	case d.Required != "":
 		return fmt.Sprintf("The key lacks the scope %s (it has: %s). Ask its owner for one with it; "+
 			"other tools may work.", d.Required, strings.Join(d.Granted, ", "))

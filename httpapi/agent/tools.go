@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"slices"
 	"strings"
 
@@ -149,7 +150,7 @@ func (c *call) checkTarget(t target.Target, o target.Options) (*mcp.CallToolResu
 	r.view.Foot = "" // it states the credits, which the reply states itself
 	for _, p := range w.Parts {
 		if problem, ok := errors.AsType[*httpapi.Problem](p.Err); ok {
-			r.refused = diag.Clip(c.explainRefusal(problem), maxRefused)
+			r.refused = phrase.Clip(c.explainRefusal(problem), maxRefused)
 		}
 	}
 	return r.result(c), nil

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"fmt"
+	"github.com/diagkit/diagkit/diag/kit"
 	"maps"
 	"net/http"
 	"slices"
@@ -10,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
 )
@@ -186,7 +186,7 @@ func (d *dashboard) showActivity(r *http.Request) (any, error) {
 	var last time.Time
 	a.Requests, last = mergeRequests(charges, recorded, end)
 	a.Newest, a.Older = cursorLinks(r, "older", last)
-	keys := diag.Map(a.Requests, func(o httpapi.Observation) metering.KeyID { return o.Key })
+	keys := kit.Map(a.Requests, func(o httpapi.Observation) metering.KeyID { return o.Key })
 	a.Names, err = d.keyNames(r.Context(), account.ID, keys)
 	return a, err
 }

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"errors"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"net/http"
 	"slices"
 	"strings"
@@ -106,7 +107,7 @@ func (d day) Label() string {
 	if d.Mark == view.None {
 		return d.Date() + ": not looked at"
 	}
-	return d.Date() + ": " + string(d.Mark) + view.If(d.ChangeCount > 0, ", "+diag.Count(d.ChangeCount, "change"))
+	return d.Date() + ": " + string(d.Mark) + view.If(d.ChangeCount > 0, ", "+phrase.Count(d.ChangeCount, "change"))
 }
 
 // groupByDay puts runs, the newest first, into the days from one to another.

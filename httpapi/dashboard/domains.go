@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"fmt"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"net/http"
 	"net/url"
 	"slices"
@@ -10,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/httpapi/watch"
 	"github.com/diagkit/diagkit/metering"
@@ -51,7 +51,7 @@ func (d *dashboard) summary(r *watch.Watch) string {
 	case r.Worst != "":
 		return d.Watches.Title(r.Worst)
 	case r.Unknown > 0:
-		return diag.Count(r.Unknown, "check") + " without an answer"
+		return phrase.Count(r.Unknown, "check") + " without an answer"
 	case r.Nothing && r.Siteless:
 		return "no web site: nothing was examined"
 	case r.Nothing:
@@ -62,14 +62,14 @@ func (d *dashboard) summary(r *watch.Watch) string {
 
 // coverage describes how many checks the state is based on.
 func coverage(r *watch.Watch) string {
-	return view.If(r.All > 0, fmt.Sprintf("%d of %s", r.Answered, diag.Count(r.All, "check")))
+	return view.If(r.All > 0, fmt.Sprintf("%d of %s", r.Answered, phrase.Count(r.All, "check")))
 }
 
 // severityCounts counts the faults of a domain.
 func severityCounts(r *watch.Watch) string {
 	n := r.Counts
 	return view.List(view.If(n.Critical > 0, strconv.Itoa(n.Critical)+" critical"),
-		view.If(n.Error > 0, diag.Count(n.Error, "error")), view.If(n.Warning > 0, diag.Count(n.Warning, "warning")))
+		view.If(n.Error > 0, phrase.Count(n.Error, "error")), view.If(n.Warning > 0, phrase.Count(n.Warning, "warning")))
 }
 
 // reasonTexts describe the states of watches that need attention.

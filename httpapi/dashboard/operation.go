@@ -6,12 +6,13 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/httpapi"
 )
@@ -35,7 +36,7 @@ func (op operation) Docs() string { return "/docs/" + op.Slug() }
 func (op operation) Description() string { return strings.Join(op.Endpoint.Description(), " ") }
 
 // Price returns the cost of a reply.
-func (op operation) Price() string { return diag.Count(op.Credits, "credit") }
+func (op operation) Price() string { return phrase.Count(op.Credits, "credit") }
 
 // families are the headings in their order.
 var families = []string{"Mail", "DNS and registration", "Web", "Hosted SPF", "Text"}
@@ -92,7 +93,7 @@ func (i input) Label() string {
 			words[n] = strings.ToUpper(w)
 		}
 	}
-	return diag.Upper(strings.Join(words, " "))
+	return phrase.Capitalize(strings.Join(words, " "))
 }
 
 // Has reports whether one of the choices was made.
@@ -136,7 +137,7 @@ func (op operation) inputs(fields []byte, faults []httpapi.Violation) (list []in
 		if p.List {
 			var entries []json.RawMessage
 			_ = json.Unmarshal(values[p.Name], &entries) // as above
-			i.Chosen = diag.Map(entries, rawText)
+			i.Chosen = kit.Map(entries, rawText)
 			i.Value = strings.Join(i.Chosen, "\n")
 		} else {
 			i.Value = rawText(values[p.Name])
@@ -170,7 +171,7 @@ func (op operation) fields(r *http.Request) ([]byte, error) {
 	for _, p := range op.Params() {
 		i := input{Param: p}
 		// Browsers send line ends as CR and LF, whatever was pasted (HTML, section 4.10.21.8).
-		sent := diag.Map(r.PostForm[i.Field()], func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") })
+		sent := kit.Map(r.PostForm[i.Field()], func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") })
 		text := strings.Join(sent, "\n")
 		switch w := i.Widget(); {
 		case w == "switch":
@@ -180,9 +181,9 @@ func (op operation) fields(r *http.Request) ([]byte, error) {
 			}
 		case p.List:
 			entries := strings.FieldsFunc(text, func(c rune) bool { return c == '\n' })
-			entries = slices.DeleteFunc(diag.Map(entries, strings.TrimSpace), func(s string) bool { return s == "" })
+			entries = slices.DeleteFunc(kit.Map(entries, strings.TrimSpace), func(s string) bool { return s == "" })
 			if len(entries) > 0 {
-				list := diag.Map(entries, func(s string) string { return string(p.JSON(s)) })
+				list := kit.Map(entries, func(s string) string { return string(p.JSON(s)) })
 				add(p.Name, []byte("["+strings.Join(list, ",")+"]"))
 			}
 		case w == "file":

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/diagkit/diagkit/diag/kit"
 	"html/template"
 	"mime"
 	"net/http"
@@ -204,7 +205,7 @@ func (r *result) JSON() string {
 
 // printableLines is a text of several lines in which nothing turns the direction of writing or hides.
 func printableLines(text string) string {
-	return strings.Join(diag.Map(strings.Split(text, "\n"), render.Printable), "\n")
+	return strings.Join(kit.Map(strings.Split(text, "\n"), render.Printable), "\n")
 }
 
 // Curl is the command for the same request, unless it is too long to read.
@@ -229,7 +230,7 @@ func (d *dashboard) showPlayground(*http.Request) (any, error) {
 	return struct {
 		Families   []string
 		Operations []operation
-	}{families, diag.Map(d.endpoints, func(ep httpapi.Endpoint) operation { return operation{ep} })}, nil
+	}{families, kit.Map(d.endpoints, func(ep httpapi.Endpoint) operation { return operation{ep} })}, nil
 }
 
 // showOperation shows the form of an operation: empty, with the values of the query, with the example, or with those

@@ -3,6 +3,8 @@ package dashboard
 import (
 	"errors"
 	"fmt"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"html/template"
 	"io"
 	"net/http"
@@ -11,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/httpapi/internal/ui"
 	"github.com/diagkit/diagkit/metering"
@@ -130,9 +131,9 @@ func (d *dashboard) templateFuncs() template.FuncMap {
 		"timeago":     func(t any) template.HTML { return d.formatTime(t, relativeTime) },
 		"date":        func(t any) template.HTML { return d.formatTime(t, nil) },
 		"money":       formatMoney,
-		"count":       func(n any, word string) string { return diag.Count(reflect.ValueOf(n).Int(), word) },
+		"count":       func(n any, word string) string { return phrase.Count(reflect.ValueOf(n).Int(), word) },
 		"finding":     d.findingTitle,
-		"duration":    diag.Span,
+		"duration":    phrase.Duration,
 		"join":        joinList,
 		"operation":   operationName,
 		"latency":     formatLatency,
@@ -145,7 +146,7 @@ func (d *dashboard) templateFuncs() template.FuncMap {
 		"severities":  severityCounts,
 		"watchState":  stateText,
 		"words":       func(s any) string { return strings.ReplaceAll(fmt.Sprint(s), "_", " ") },
-		"capitalize":  diag.Upper,
+		"capitalize":  phrase.Capitalize,
 	}
 }
 
@@ -192,11 +193,11 @@ func relativeTime(ahead time.Duration) string {
 	case distance < time.Minute:
 		return "now"
 	case distance < time.Hour:
-		text = diag.Count(int(distance/time.Minute), "minute")
+		text = phrase.Count(int(distance/time.Minute), "minute")
 	case distance < 48*time.Hour:
-		text = diag.Count(int(distance/time.Hour), "hour")
+		text = phrase.Count(int(distance/time.Hour), "hour")
 	default:
-		text = diag.Count(int(distance/(24*time.Hour)), "day")
+		text = phrase.Count(int(distance/(24*time.Hour)), "day")
 	}
 	if ahead > 0 {
 		return "in " + text
@@ -230,5 +231,5 @@ func (e *refusedError) Error() string { return e.reason }
 
 // stringsOf are values as a form sends them.
 func stringsOf[S ~string](list []S) []string {
-	return diag.Map(list, func(s S) string { return string(s) })
+	return kit.Map(list, func(s S) string { return string(s) })
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/internal/ui"
@@ -381,7 +381,7 @@ func (d *dashboard) showError(w http.ResponseWriter, r *http.Request, err error)
 		return
 	case isField:
 		p = &problem{http.StatusUnprocessableEntity, "Not possible",
-			diag.Upper(field.Field) + " " + field.Reason + ".", false}
+			phrase.Capitalize(field.Field) + " " + field.Reason + ".", false}
 	case errors.Is(err, metering.ErrNotFound):
 		p = &problem{http.StatusNotFound, "Page not found", "There is nothing at this address, or no longer.", false}
 	case errors.Is(err, metering.ErrUnavailable):

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"github.com/diagkit/diagkit/diag/kit"
 	"html/template"
 	"maps"
 	"net/http"
@@ -107,7 +108,7 @@ func (d *dashboard) scanProfiles(
 		if err != nil || len(found.Profiles) == 0 {
 			return list, err
 		}
-		ids := diag.Map(found.Profiles, func(p hostedspf.Profile) metering.KeyID { return metering.KeyID(p.Owner) })
+		ids := kit.Map(found.Profiles, func(p hostedspf.Profile) metering.KeyID { return metering.KeyID(p.Owner) })
 		own, err := d.keyNames(ctx, account, ids)
 		if err != nil {
 			return nil, err
@@ -141,7 +142,7 @@ func (d *dashboard) showProfiles(r *http.Request) (any, error) {
 	}{}
 	page.pager, list = paginate(r, list)
 	lineages, err := d.keyLineages(r.Context(), account,
-		diag.Map(list, func(p hostedspf.Profile) hostedspf.Owner { return p.Owner }))
+		kit.Map(list, func(p hostedspf.Profile) hostedspf.Owner { return p.Owner }))
 	for _, p := range list {
 		page.Rows = append(page.Rows, profileRow{p, lineages[p.Owner].name})
 	}

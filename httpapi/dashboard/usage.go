@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/csv"
+	"github.com/diagkit/diagkit/diag/kit"
 	"io"
 	"maps"
 	"net/http"
@@ -12,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
 )
@@ -98,7 +98,7 @@ func (d *dashboard) showUsage(r *http.Request) (any, error) {
 	}
 	u.MaxByKey = u.ByKey.Max()
 	u.pager, u.ByKey = paginate(r, u.ByKey)
-	u.Names, err = d.keyNames(r.Context(), account.ID, diag.Map(u.ByKey, func(s billing.Sum) metering.KeyID {
+	u.Names, err = d.keyNames(r.Context(), account.ID, kit.Map(u.ByKey, func(s billing.Sum) metering.KeyID {
 		return metering.KeyID(s.Name)
 	}))
 	u.Plan = d.Plans.In(month)[u.Balance.Plan]

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"net/mail"
 	"net/netip"
 	"strings"
@@ -301,13 +302,13 @@ func (d *delivery) Facts() [][2]string {
 	tlsFact := cmp.Or(view.If(d.Version != "", d.Version+", "+d.Cipher), "no: the message was sent in clear text")
 	list := [][2]string{
 		{"received", d.ReceivedAt.UTC().Format("2006-01-02 15:04:05 UTC")}, {"from address", d.IP.String()}, {"HELO name", d.HELO},
-		{"envelope sender", cmp.Or(d.From, "<> (a bounce)")}, {"TLS", tlsFact}, {"size", diag.Count(d.Size, "byte")},
+		{"envelope sender", cmp.Or(d.From, "<> (a bounce)")}, {"TLS", tlsFact}, {"size", phrase.Count(d.Size, "byte")},
 	}
 	if d.BareLineEnds > 0 { // RFC 5321 section 2.3.8
 		list = append(list, [2]string{"line ends", fmt.Sprintf("CR or LF alone, which SMTP forbids: %d", d.BareLineEnds)})
 	}
 	for i := range list {
-		list[i][1] = render.Printable(diag.Clip(list[i][1], 300))
+		list[i][1] = render.Printable(phrase.Clip(list[i][1], 300))
 	}
 	return list
 }

@@ -21,6 +21,9 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"html/template"
 	"maps"
 	"net/http"
@@ -175,7 +178,7 @@ func (op operation) Sample() (sample struct{ Package, Call string }, err error) 
 
 // A finding is a rule, and the first operation whose page explains it.
 type finding struct {
-	diag.RuleInfo
+	rule.Description
 	Operation operation
 }
 
@@ -282,7 +285,7 @@ func (s *site) templateFuncs(doc map[string]any) template.FuncMap {
 			words, _ := list.([]any) // nil for none
 			return slices.Contains(words, any(word))
 		},
-		"upper": diag.Upper,
+		"upper": phrase.Capitalize,
 		"json": func(v any) (string, error) {
 			var b bytes.Buffer
 			e := json.NewEncoder(&b)
@@ -302,7 +305,7 @@ func typeName(t any) string {
 	if !several {
 		return fmt.Sprint(t)
 	}
-	return strings.Join(diag.Map(list, func(t any) string { return fmt.Sprint(t) }), " or ")
+	return strings.Join(kit.Map(list, func(t any) string { return fmt.Sprint(t) }), " or ")
 }
 
 // otherMedia returns the media types of a body beside JSON.

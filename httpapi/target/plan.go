@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/overlay"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/view/render"
@@ -77,7 +79,7 @@ const newTTL = 3600
 // servers stay the same, so that steps of their operators are named and their effect is not computed.
 func MakePlan(ctx context.Context, env *diag.Env, t Target, o Options) (*Plan, error) {
 	if t.Kind != Domain {
-		return nil, diag.Invalid("target", "a plan is made for a domain: %.100q is none", t.Text)
+		return nil, input.Invalid("target", "a plan is made for a domain: %.100q is none", t.Text)
 	}
 	ctx, env = compose.Remembering(ctx), env.Cached()
 	w := Run(ctx, t, o, Local(env), nil)
@@ -117,7 +119,7 @@ type planner struct {
 }
 
 // yours matches placeholders that must be replaced before a value is published.
-var yours = diag.Regexp(`\bYOUR[A-Z0-9_-]*`)
+var yours = kit.Regexp(`\bYOUR[A-Z0-9_-]*`)
 
 // do computes the effect of a step, or returns why it cannot.
 func (m *planner) do(ctx context.Context, s *PlanStep) {
@@ -158,7 +160,7 @@ var handed = map[view.Who]string{
 }
 
 // zoneLines matches a value that is lines of a zone file.
-var zoneLines = diag.Regexp(`\A(?:\S+\.[ \t]+(?:\d+[ \t]+)?IN[ \t]+[A-Z0-9]+[ \t]+.+(?:\n|\z))+\z`)
+var zoneLines = kit.Regexp(`\A(?:\S+\.[ \t]+(?:\d+[ \t]+)?IN[ \t]+[A-Z0-9]+[ \t]+.+(?:\n|\z))+\z`)
 
 // changes returns the DNS changes of a step, or the reason why none are known.
 func (m *planner) changes(ctx context.Context, s *view.Step) (list []Change, reason string) {
@@ -196,7 +198,7 @@ func (m *planner) changes(ctx context.Context, s *view.Step) (list []Change, rea
 // they are not known.
 func (m *planner) replace(ctx context.Context, c *Change) bool {
 	written := func(rr dns.RR) string { return strings.ReplaceAll(rr.String(), "\t", " ") }
-	c.Added = diag.Map(c.records, written)
+	c.Added = kit.Map(c.records, written)
 	rrtype := dns.StringToType[c.Type]
 	reply, err := m.resolver(m.sets).Exchange(ctx, diag.Question(c.Name, rrtype, false))
 	known := err == nil && (reply.Rcode == dns.RcodeSuccess || reply.Rcode == dns.RcodeNameError) && !reply.Truncated
@@ -225,7 +227,7 @@ func (m *planner) replace(ctx context.Context, c *Change) bool {
 		c.held = denied(reply)
 	}
 	c.All, c.records = len(kept) == 0, append(kept, c.records...)
-	c.Lines = diag.Map(c.records, written)
+	c.Lines = kit.Map(c.records, written)
 	return true
 }
 

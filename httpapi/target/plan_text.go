@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/view/render"
 )
@@ -24,7 +24,7 @@ const (
 )
 
 // Values lists them.
-func (PlanFormat) Values() []string { return diag.Values(PlanZone, PlanNSUpdate, PlanJSON) }
+func (PlanFormat) Values() []string { return kit.Values(PlanZone, PlanNSUpdate, PlanJSON) }
 
 // Format writes the plan for a program.
 func (p *Plan) Format(f PlanFormat) ([]byte, error) {
@@ -148,7 +148,7 @@ func (p *Plan) conclusion() string {
 	case len(p.ByHand) == len(p.Steps):
 		return "No step is a change in the DNS whose effect can be computed: all are done by hand."
 	}
-	numbers := diag.Map(p.ByHand, func(n int) string { return fmt.Sprint(n) })
+	numbers := kit.Map(p.ByHand, func(n int) string { return fmt.Sprint(n) })
 	return fmt.Sprintf("After the other steps: %s. Left by hand: %s.",
 		strings.TrimSuffix(p.Result.text(), "."), "step"+view.If(len(numbers) > 1, "s")+" "+strings.Join(numbers, ", "))
 }

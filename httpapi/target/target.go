@@ -29,6 +29,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/httpapi"
@@ -75,7 +78,7 @@ func Parse(word string) (Target, error) {
 		if u, err := url.Parse(text); err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" {
 			return Target{Kind: URL, Text: text}, nil
 		}
-		return Target{}, diag.Invalid("target", "is no URL of a web page, such as https://example.com/")
+		return Target{}, input.Invalid("target", "is no URL of a web page, such as https://example.com/")
 	}
 	if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
 		return Target{Kind: Address, Text: text}, nil
@@ -95,7 +98,7 @@ func Parse(word string) (Target, error) {
 		return Target{}, err
 	}
 	if !strings.Contains(name, ".") {
-		return Target{}, diag.Invalid("target", "%q is no domain: it has no dot (a top-level domain ends in one)", name)
+		return Target{}, input.Invalid("target", "%q is no domain: it has no dot (a top-level domain ends in one)", name)
 	}
 	return Target{Kind: Domain, Text: name, Note: note}, nil
 }
@@ -119,7 +122,7 @@ var validators = []struct {
 	{version("STSv1"), "", parseSTS}, {version("TLSRPTv1"), "", parseTLSRPT},
 }
 
-func version(name string) func() *regexp.Regexp { return diag.Regexp(`(?i)^\s*v\s*=\s*` + name + `\b`) }
+func version(name string) func() *regexp.Regexp { return kit.Regexp(`(?i)^\s*v\s*=\s*` + name + `\b`) }
 
 func record(text string) (Target, bool) {
 	parts, _ := diag.PastedTXT(text)
@@ -135,7 +138,7 @@ func record(text string) (Target, bool) {
 			if err != nil {
 				read.State, read.Headline = diag.Bad, "The record is not valid"
 				read.Findings = []diag.Finding{{Code: "record.syntax", Severity: diag.Error, Title: read.Headline,
-					Detail: diag.Sentence(err.Error())}}
+					Detail: phrase.Sentence(err.Error())}}
 			}
 			read.Brief = read.Headline
 			return Target{Kind: Record, Text: plain, read: &read}, true
@@ -154,7 +157,7 @@ func parseSTS(text string) (view.View, error) {
 func parseTLSRPT(text string) (view.View, error) {
 	r, err := tlsrpt.ParseRecord(text)
 	return view.View{Subject: "TLSRPT record", State: diag.Valid, Headline: "The TLSRPT record is valid",
-		Facts: []view.Fact{{Label: "reports to", Value: diag.Series(r.RUA, 4)}}}, err
+		Facts: []view.Fact{{Label: "reports to", Value: phrase.Series(r.RUA, 4)}}}, err
 }
 
 // The groups of checks, in the order of a reader.
@@ -290,7 +293,7 @@ func Content(data []byte) (Target, error) {
 	}
 	switch {
 	case len(data) == 0:
-		return Target{}, diag.Invalid("target", "the file is empty")
+		return Target{}, input.Invalid("target", "the file is empty")
 	case strings.HasPrefix(http.DetectContentType(data), "image/"):
 		return file("http/qr/decode", "image_base64", encoded())
 	case strings.HasSuffix(kind, "CERTIFICATE REQUEST"):
@@ -300,7 +303,7 @@ func Content(data []byte) (Target, error) {
 	case kind == "CERTIFICATE":
 		return file("certificats/bimi/parse", "pem", text)
 	case strings.HasSuffix(kind, "PRIVATE KEY"):
-		return Target{}, diag.Invalid("target", "the file holds a private key, which belongs to nobody else: "+
+		return Target{}, input.Invalid("target", "the file holds a private key, which belongs to nobody else: "+
 			"give the request or the certificate")
 	case noRequest == nil:
 		return file("certificates/csr/parse", "csr", encoded())
@@ -330,7 +333,7 @@ func Content(data []byte) (Target, error) {
 		}
 		return file("mail/header-analyze", "message_base64", encoded())
 	}
-	return Target{}, diag.Invalid("target", "the file is none of: a message, a DMARC or TLS report, "+
+	return Target{}, input.Invalid("target", "the file is none of: a message, a DMARC or TLS report, "+
 		"a certificate or signing request, an image with a QR code, the text of a record")
 }
 
@@ -378,7 +381,7 @@ func carried(data []byte, depth int) string {
 }
 
 // reportSubject matches that of a message with a report (RFC 9990 section 3.5.2.1, RFC 8460 section 5.3).
-var reportSubject = diag.Regexp(`(?i)report domain:`)
+var reportSubject = kit.Regexp(`(?i)report domain:`)
 
 // isTar reports whether data is a tar archive (POSIX.1 ustar: field magic).
 func isTar(data []byte) bool {
@@ -387,8 +390,8 @@ func isTar(data []byte) bool {
 }
 
 var (
-	field   = diag.Regexp(`^(?:From |[!-9;-~]{1,100}:)`) // RFC 5322 section 3.6.8, and the line before it in an mbox
-	message = diag.Regexp(`\r?\n\r?\n`)
+	field   = kit.Regexp(`^(?:From |[!-9;-~]{1,100}:)`) // RFC 5322 section 3.6.8, and the line before it in an mbox
+	message = kit.Regexp(`\r?\n\r?\n`)
 )
 
 // expanded is the beginning of the text, without gzip.
@@ -429,7 +432,7 @@ func certificate(c pki.Certificate) Target {
 func report(data []byte) (Target, error) {
 	r, err := tlsrpt.ParseReport(data)
 	if err != nil {
-		return Target{}, diag.Invalid("target", "the file is JSON, and no TLS report: %v", err)
+		return Target{}, input.Invalid("target", "the file is JSON, and no TLS report: %v", err)
 	}
 	return Target{Kind: File, read: r.View()}, nil
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/stretchr/testify/assert"
@@ -194,7 +195,7 @@ func TestCertificate(t *testing.T) {
 			require.NotNil(t, v)
 			assert.Equal(t, "www.example.com", v.Subject)
 			assert.NotEqual(t, view.Good, v.Mark())
-			assert.Equal(t, codes, diag.Map(v.Findings, func(f diag.Finding) diag.Code { return f.Code }))
+			assert.Equal(t, codes, kit.Map(v.Findings, func(f diag.Finding) diag.Code { return f.Code }))
 			assert.Contains(t, v.Facts, view.Fact{Label: "key", Value: "Ed25519"})
 		}
 	}
@@ -203,7 +204,7 @@ func TestCertificate(t *testing.T) {
 // Steps about one fact of a web site are merged, those about two certificates name them.
 func TestDistinct(t *testing.T) {
 	const renew = "Renew the certificate and automate renewal."
-	steps := distinct(diag.Map([]view.Step{
+	steps := distinct(kit.Map([]view.Step{
 		{Code: "tls.certificate.expired", Text: renew}, {Code: "hsts.certificate.expired", Text: "Renew it."},
 		{Code: "mtasts.policy.certificate.expired", Text: renew}, {Code: "smtp.certificate.expired", Text: renew},
 		{Code: "tls.chain.untrusted", Text: "a"}, {Code: "headers.site.certificate.untrusted", Text: "b"},
@@ -212,7 +213,7 @@ func TestDistinct(t *testing.T) {
 	assert.Equal(t, []string{"Renew the certificate of the web site and automate renewal.",
 		"Renew the certificate of the policy host and automate renewal.",
 		"Renew the certificate of the mail server and automate renewal.", "a", "Do it. Now.", "c",
-	}, diag.Map(steps, func(s view.Step) string { return s.Text }))
+	}, kit.Map(steps, func(s view.Step) string { return s.Text }))
 }
 
 // Every word is a target or refused, and endpoints accept the requests of a target.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/domaincheck"
 	"github.com/diagkit/diagkit/mailauth/nameuse"
@@ -58,7 +60,7 @@ func (w *Whole) View() *view.View {
 		d.Marked(r.mark, "", strings.ToUpper(r.group), r.name, r.brief)
 	}
 	v.Foot = fmt.Sprintf("%d of %s in %.1f s · %s at the API",
-		known, diag.Count(all, "check"), w.Took.Seconds(), diag.Count(w.Credits, "credit"))
+		known, phrase.Count(all, "check"), w.Took.Seconds(), phrase.Count(w.Credits, "credit"))
 	return v
 }
 
@@ -98,10 +100,10 @@ func (w *Whole) describe(n *nameuse.Name) string {
 	case n.Kind == nameuse.Organization:
 		return ""
 	case n.Protected():
-		return fmt.Sprintf("%s, protected by the policy p=%s of %s.", diag.Upper(n.Describe()), n.InForce.DMARC,
+		return fmt.Sprintf("%s, protected by the policy p=%s of %s.", phrase.Capitalize(n.Describe()), n.InForce.DMARC,
 			n.InForce.DMARCFrom)
 	}
-	return diag.Upper(n.Describe()) + "."
+	return phrase.Capitalize(n.Describe()) + "."
 }
 
 // checked returns when the checks began, by the clock of the machine that ran them.
@@ -148,7 +150,7 @@ func counts(findings []diag.Finding) string {
 		case s == diag.Critical:
 			parts = append(parts, fmt.Sprintf("%d critical", n[s]))
 		default:
-			parts = append(parts, diag.Count(n[s], s.String()))
+			parts = append(parts, phrase.Count(n[s], s.String()))
 		}
 	}
 	return strings.Join(parts, "  ")
@@ -171,7 +173,7 @@ func named(s view.Step) view.Step {
 }
 
 // siteFact matches codes of facts that several checks find out about one web site; the suffix names the fact.
-var siteFact = diag.Regexp(`^(?:tls|hsts|headers|url)\.(?:.+\.)?(certificate\.\w+|untrusted|connection|handshake)$`)
+var siteFact = kit.Regexp(`^(?:tls|hsts|headers|url)\.(?:.+\.)?(certificate\.\w+|untrusted|connection|handshake)$`)
 
 // distinct leaves out steps that publish the same as one before them, begin with the same sentence or are about the
 // same fact, and all but the first about a name that does not exist.
@@ -246,9 +248,9 @@ var topics = []string{"exists", "reach", "receive", "forge", "send", "relay", "l
 
 func topicRank(topic string) int { return slices.Index(topics, topic) }
 
-var genitive = diag.Regexp(`\bthe ([a-z ]+) of \{it\}`)
+var genitive = kit.Regexp(`\bthe ([a-z ]+) of \{it\}`)
 
-func said(text, noun string) string { return diag.Upper(strings.ReplaceAll(text, "{it}", noun)) }
+func said(text, noun string) string { return phrase.Capitalize(strings.ReplaceAll(text, "{it}", noun)) }
 
 // noun returns the word for what was examined.
 func (w *Whole) noun() string {
@@ -274,7 +276,7 @@ func (w *Whole) quiet(v *view.View) string {
 	case v.Partial:
 		return "Nothing wrong was found, but not everything answered."
 	case len(v.Findings) > 0:
-		return "Nothing is broken; " + diag.Count(len(v.Findings), "thing") + " could be safer."
+		return "Nothing is broken; " + phrase.Count(len(v.Findings), "thing") + " could be safer."
 	}
 	return "Everything that was checked is in order."
 }

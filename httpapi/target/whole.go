@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/mailauth/compose"
@@ -62,7 +63,7 @@ func RunChecks(ctx context.Context, t Target, checks []Check, ask Ask, progress 
 	w := &Whole{Target: t, Parts: make([]Part, len(checks))}
 	began := time.Now()
 	var mu sync.Mutex
-	waiting := diag.Map(checks, func(c Check) string { return c.Name })
+	waiting := kit.Map(checks, func(c Check) string { return c.Name })
 	tell := func(ended string) {
 		mu.Lock()
 		defer mu.Unlock()

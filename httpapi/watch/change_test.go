@@ -9,6 +9,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/httpapi/watch"
 	"github.com/diagkit/diagkit/metering"
@@ -56,7 +57,7 @@ func (w *world) of(t metering.EventType) []told {
 
 // events returns the types of the events.
 func (w *world) events() []metering.EventType {
-	return diag.Map(w.told(), func(e told) metering.EventType { return e.Event })
+	return kit.Map(w.told(), func(e told) metering.EventType { return e.Event })
 }
 
 // A changed value is reported immediately, with who can fix it.
@@ -95,7 +96,7 @@ ns3.provider.example. A 203.0.113.53`)
 	last, err := w.watches.At(t.Context(), w.account.ID, one.ID, w.clock.Now())
 	require.NoError(t, err)
 	d := watch.Diff(first, last)
-	assert.Equal(t, []string{"NS", "SPF"}, diag.Map(d.Changed, watch.Change.Label))
+	assert.Equal(t, []string{"NS", "SPF"}, kit.Map(d.Changed, watch.Change.Label))
 	now, err := w.watches.Now(t.Context(), w.account.ID, one.ID)
 	require.NoError(t, err)
 	assert.Equal(t, watch.Difference{}, watch.Diff(now, last), "the history comes to what is known")

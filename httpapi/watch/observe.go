@@ -12,6 +12,8 @@ import (
 	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/registry"
 	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/diagkit/diagkit/diag/view"
@@ -106,7 +108,7 @@ func partOf(p target.Part) part {
 }
 
 func findingsOf(v *view.View) []Finding {
-	return diag.Map(slices.Concat(v.Findings, v.Better), func(f diag.Finding) Finding {
+	return kit.Map(slices.Concat(v.Findings, v.Better), func(f diag.Finding) Finding {
 		return Finding{Code: f.Code, Severity: f.Severity, Target: f.Target}
 	})
 }
@@ -245,7 +247,7 @@ func (p *part) tidy(at time.Time) {
 
 // clip shortens third-party text, and removes characters that move a cursor.
 func clip(text string) string {
-	return diag.Clip(strings.Join(strings.FieldsFunc(text, unicode.IsControl), " "), maxText)
+	return phrase.Clip(strings.Join(strings.FieldsFunc(text, unicode.IsControl), " "), maxText)
 }
 
 // bounded keeps the values of records small enough for all of a domain to fit into a record of the store: those that
@@ -255,7 +257,7 @@ func bounded(values []string) []string {
 	if len(text) <= maxSet {
 		return values
 	}
-	count := diag.Count(len(values), "value")
+	count := phrase.Count(len(values), "value")
 	return []string{fmt.Sprintf("%s (%s, sha256:%x)", clip(values[0]), count, sha256.Sum256(text))}
 }
 

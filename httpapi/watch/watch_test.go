@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/watch"
@@ -47,7 +49,7 @@ func TestLifeOfAWatch(t *testing.T) {
 
 	now, err := w.watches.Now(t.Context(), w.account.ID, made.ID)
 	require.NoError(t, err)
-	labels := diag.Map(now.Records, watch.Record.Label)
+	labels := kit.Map(now.Records, watch.Record.Label)
 	assert.Subset(t, labels, []string{"SPF", "DMARC", "MX", "NS", "A"})
 	assert.NotEmpty(t, now.Facts)
 
@@ -64,7 +66,7 @@ func TestLifeOfAWatch(t *testing.T) {
 	w.advance(time.Second)
 	now, err = w.watches.Now(t.Context(), w.account.ID, made.ID)
 	require.NoError(t, err)
-	assert.NotContains(t, diag.Map(now.Records, watch.Record.Label), "NS", "it is asked for no more")
+	assert.NotContains(t, kit.Map(now.Records, watch.Record.Label), "NS", "it is asked for no more")
 	runs, err := w.watches.History(t.Context(), w.account.ID, made.ID, time.Time{})
 	require.NoError(t, err)
 	require.Len(t, runs, 2)
@@ -221,8 +223,8 @@ type ownReport struct {
 
 const ownCode = diag.Code("acme.hosts.foreign")
 
-func (ownReport) Rules() []diag.RuleInfo {
-	return []diag.RuleInfo{{Code: ownCode, Severity: diag.Error, Title: "Mail goes to a foreign host"}}
+func (ownReport) Rules() []rule.Description {
+	return []rule.Description{{Code: ownCode, Severity: diag.Error, Title: "Mail goes to a foreign host"}}
 }
 
 // An operation of one's own that takes a domain is watched like ours.

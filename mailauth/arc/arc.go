@@ -34,6 +34,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/authres"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/message"
@@ -176,7 +178,7 @@ const (
 )
 
 // Values lists the states.
-func (State) Values() []string { return diag.Values(None, Pass, Fail, Unknown) }
+func (State) Values() []string { return kit.Values(None, Pass, Fail, Unknown) }
 
 // A Chain holds the ARC sets of a message as found in its header.
 type Chain struct {
@@ -230,7 +232,7 @@ const (
 
 // Values lists the faults.
 func (FaultCode) Values() []string {
-	return diag.Values(noInstance, tooMany, gap, incomplete, duplicate, syntax, wrongState)
+	return kit.Values(noInstance, tooMany, gap, incomplete, duplicate, syntax, wrongState)
 }
 
 const (
@@ -308,7 +310,7 @@ func (s *Set) add(results *authres.Header, signature *dkim.Signature, index int)
 	switch {
 	case results != nil && s.ResultsIndex < 0:
 		s.Authentication, s.ResultsIndex = results, index
-		s.AuthServID = diag.Quote(results.AuthservID)
+		s.AuthServID = phrase.Quote(results.AuthservID)
 	case results != nil:
 		return false
 	case signature.Kind == dkim.ARCMessage && s.MessageIndex < 0:
@@ -319,7 +321,7 @@ func (s *Set) add(results *authres.Header, signature *dkim.Signature, index int)
 	case signature.Kind == dkim.ARCSeal && s.SealIndex < 0:
 		s.Seal, s.SealIndex = signature, index
 		s.Domain, s.Selector = s.Seal.Domain.String(), s.Seal.Selector
-		s.State, s.SealedAt = State(s.Seal.State), diag.OrZero(s.Seal.Time)
+		s.State, s.SealedAt = State(s.Seal.State), kit.OrZero(s.Seal.Time)
 	default:
 		return false
 	}

@@ -27,7 +27,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 
@@ -227,7 +227,7 @@ func (p *parser) result() {
 		case !ok && name == "none" && r == nil:
 			p.h.None = true
 		case !ok || name == "":
-			p.fault(fmt.Sprintf("%q is neither a result nor a property", diag.Clip(name, maxQuoted)))
+			p.fault(fmt.Sprintf("%q is neither a result nor a property", phrase.Clip(name, maxQuoted)))
 		case r == nil && typed && !slices.Contains(methods, name):
 			p.h.Properties = append(p.h.Properties, Property{typ, property, value})
 		case r == nil || slices.Contains(methods, name):
@@ -236,7 +236,7 @@ func (p *parser) result() {
 				break
 			}
 			if r != nil {
-				p.fault("there is no semicolon before " + diag.Clip(name, maxQuoted))
+				p.fault("there is no semicolon before " + phrase.Clip(name, maxQuoted))
 				flush(at)
 				begin = at
 			}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/bimi/logo"
 	"github.com/diagkit/diagkit/mailauth/bimi/markcert"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
@@ -62,7 +64,7 @@ func (c Certificate) MarshalJSON() ([]byte, error) {
 // determined.
 func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupReport, error) {
 	if req.Domain.IsZero() {
-		return nil, diag.Invalid("domain", "is missing")
+		return nil, input.Invalid("domain", "is missing")
 	}
 	e, err := gather(ctx, env, req)
 	if err != nil {
@@ -72,7 +74,7 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 }
 
 // Rules describes what is examined.
-func (*LookupReport) Rules() []diag.RuleInfo { return rules().Describe() }
+func (*LookupReport) Rules() []rule.Description { return rules().Describe() }
 
 func (e *evidence) report(env *diag.Env) *LookupReport {
 	at := e.discovery.Own()
@@ -144,10 +146,10 @@ type ValidateReport struct {
 // Validate examines the text of a record alone, without network requests. The error is a *[diag.InputError].
 func Validate(req ValidateRequest) (*ValidateReport, error) {
 	if strings.TrimSpace(req.Record) == "" {
-		return nil, diag.Invalid("record", "is empty; give the text of the TXT record, such as v=BIMI1; l=https://…; a=;")
+		return nil, input.Invalid("record", "is empty; give the text of the TXT record, such as v=BIMI1; l=https://…; a=;")
 	}
 	if len(req.Record) > maxRecordLength {
-		return nil, diag.Invalid("record", "is longer than %d bytes", maxRecordLength)
+		return nil, input.Invalid("record", "is longer than %d bytes", maxRecordLength)
 	}
 	e := &evidence{offline: true}
 	e.take(record.Format.Read(req.Record))
@@ -158,4 +160,4 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 }
 
 // Rules describes what is examined.
-func (*ValidateReport) Rules() []diag.RuleInfo { return rules().Describe() }
+func (*ValidateReport) Rules() []rule.Description { return rules().Describe() }

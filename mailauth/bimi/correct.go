@@ -5,17 +5,18 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
 // The forms in which the parts of broken records are written.
 var (
-	versionLike = diag.Regexp(`(?i)^\s*(?:[^\s;=]+\s+(?:\d+\s+)?(?:IN\s+)?TXT\s+)?(?:v(?:ersion)?\s*[=:]*\s*)?bimi[\s_-]*v?\d*(?:[\s,.:]+|$)`)
-	tagInside   = diag.Regexp(`(?i)[\s,]+(?:[la]\s*[=:]\s*(?:https?:|$)|(?:avp|lps)\s*=)`)
-	tagLike     = diag.Regexp(`(?is)^([a-z1][a-z0-9_]*)\s*=\s*(.*)$`)
-	colonLike   = diag.Regexp(`(?is)^(l|a|avp|lps)\s*:\s*(.*)$`)
-	httpsLike   = diag.Regexp(`(?i)^(?:https(?::/*|//+))+`)
+	versionLike = kit.Regexp(`(?i)^\s*(?:[^\s;=]+\s+(?:\d+\s+)?(?:IN\s+)?TXT\s+)?(?:v(?:ersion)?\s*[=:]*\s*)?bimi[\s_-]*v?\d*(?:[\s,.:]+|$)`)
+	tagInside   = kit.Regexp(`(?i)[\s,]+(?:[la]\s*[=:]\s*(?:https?:|$)|(?:avp|lps)\s*=)`)
+	tagLike     = kit.Regexp(`(?is)^([a-z1][a-z0-9_]*)\s*=\s*(.*)$`)
+	colonLike   = kit.Regexp(`(?is)^(l|a|avp|lps)\s*:\s*(.*)$`)
+	httpsLike   = kit.Regexp(`(?i)^(?:https(?::/*|//+))+`)
 )
 
 var words = map[string]string{

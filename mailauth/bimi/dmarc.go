@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
 
@@ -122,7 +123,7 @@ func (s *standing) absent(d *policy.Discovery, v *policy.View) {
 			return
 		case len(step.Found.Strays) > 0:
 			s.add(dmarcInvalid, domain, "Receivers ignore the DMARC record %q at %s: %s.",
-				diag.Quote(step.Found.Strays[0].Text), step.Name, step.Found.Strays[0].Why)
+				phrase.Quote(step.Found.Strays[0].Text), step.Name, step.Found.Strays[0].Why)
 			return
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/taglist"
@@ -76,14 +77,14 @@ func (e *evidence) nonexistent() bool {
 }
 
 const (
-	fromRecord diag.Source = "record" // the TXT records at the names where receivers look
-	fromDMARC  diag.Source = "dmarc"
-	fromBeside diag.Source = "beside" // the domain itself and wrong names
+	fromRecord rule.Source = "record" // the TXT records at the names where receivers look
+	fromDMARC  rule.Source = "dmarc"
+	fromBeside rule.Source = "beside" // the domain itself and wrong names
 )
 
-// Unanswered implements [diag.Unanswerer].
-func (e *evidence) Unanswered() []diag.Source {
-	return diag.Unanswered(map[diag.Source]bool{
+// Unanswered implements [rule.Unanswerer].
+func (e *evidence) Unanswered() []rule.Source {
+	return rule.Unanswered(map[rule.Source]bool{
 		fromRecord: e.failing == nil, fromDMARC: e.standing.unknown == nil, fromBeside: e.beside.Unknown == "",
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/bimi/logo"
 	"github.com/diagkit/diagkit/mailauth/bimi/markcert"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
@@ -87,10 +88,10 @@ const (
 )
 
 // newPart sorts the findings of a report.
-func newPart(v diag.Verdict, infos []diag.RuleInfo) *part {
+func newPart(v diag.Verdict, infos []rule.Description) *part {
 	p := &part{Text: v.Text()}
 	for _, f := range v.Findings {
-		unanswered := func(r diag.RuleInfo) bool { return r.Code == f.Code && r.State == diag.Unknown }
+		unanswered := func(r rule.Description) bool { return r.Code == f.Code && r.State == diag.Unknown }
 		kind := weaknesses
 		switch {
 		case f.Severity == diag.Info:
@@ -106,9 +107,9 @@ func newPart(v diag.Verdict, infos []diag.RuleInfo) *part {
 }
 
 // partRules complete three rules of a part: about ignorance, about what is broken, and about what has a weakness.
-func partRules(of func(*evidence) *part, rules ...rule) diag.Rules[*evidence] {
+func partRules(of func(*evidence) *part, rules ...rule.Rule[*evidence]) rule.Rules[*evidence] {
 	for kind := range rules {
-		rules[kind].Fails = func(e *evidence) diag.Failures { return failures(of(e).findings[kind]) }
+		rules[kind].Fails = func(e *evidence) rule.Failures { return failures(of(e).findings[kind]) }
 		rules[kind].When = func(e *evidence) bool {
 			p := of(e)
 			return p != nil && (kind == ignorance || len(p.findings[ignorance]) == 0 || len(p.findings[kind]) > 0)
@@ -118,11 +119,11 @@ func partRules(of func(*evidence) *part, rules ...rule) diag.Rules[*evidence] {
 }
 
 // failures merges the findings of a part into one: the report of the part lists each.
-func failures(findings []diag.Finding) diag.Failures {
+func failures(findings []diag.Finding) rule.Failures {
 	titles := make([]string, 0, len(findings))
-	list := diag.FailEach(findings, func(f diag.Finding) diag.Failures {
+	list := rule.FailEach(findings, func(f diag.Finding) rule.Failures {
 		titles = append(titles, strings.TrimSuffix(f.Title, "."))
-		return diag.Failures{{Detail: f.Detail, Target: f.Target, Location: f.Location, Advice: f.Advice}}
+		return rule.Failures{{Detail: f.Detail, Target: f.Target, Location: f.Location, Advice: f.Advice}}
 	})
 	return list.Together("%d faults, the gravest first: %s.", len(list), strings.Join(titles, "; "))
 }

@@ -8,16 +8,17 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/miekg/dns"
 )
 
-type rule = diag.Rule[*evidence]
-
-var rules = sync.OnceValue(func() diag.Rules[*evidence] {
-	return slices.Concat(slices.Concat(lookupRules, absenceRules, recordRules.With(rule{Category: factorRecord}), tagRules).Reading(fromRecord),
-		slices.Concat(dmarcRules, logoRules, certificateRules, comparedRules).Reading(diag.FromRequest), // each knows itself
+var rules = sync.OnceValue(func() rule.Rules[*evidence] {
+	return slices.Concat(slices.Concat(lookupRules, absenceRules, recordRules.With(rule.Rule[*evidence]{Category: factorRecord}), tagRules).Reading(fromRecord),
+		slices.Concat(dmarcRules, logoRules, certificateRules, comparedRules).Reading(rule.FromRequest), // each knows itself
 		besideRules.Reading(fromRecord))
 })
 
@@ -34,7 +35,7 @@ const (
 	refValidation  = internetDraft + " section 7.6"
 )
 
-var kit = taglist.Finder[*evidence]{
+var tagFinder = taglist.Finder[*evidence]{
 	Kit: taglist.Kit[*evidence]{
 		Format: record.Format, Ref: refDefinition, Found: func(e *evidence) *taglist.Found { return &e.found },
 		Suggest: func(e *evidence) string { return e.suggested },
@@ -46,25 +47,25 @@ var kit = taglist.Finder[*evidence]{
 
 func online(e *evidence) bool { return !e.offline }
 
-var lookupRules = diag.Rules[*evidence]{{
+var lookupRules = rule.Rules[*evidence]{{
 	Code: "bimi.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: refDiscovery,
 	Title: "BIMI record could not be looked up", Requirement: "The name servers answer for the BIMI record",
 	Advice: "Check that every name server of the domain answers TXT queries: until then receivers show no logo.",
-	When:   online, Fails: func(e *evidence) diag.Failures {
+	When:   online, Fails: func(e *evidence) rule.Failures {
 		if e.failing == nil {
 			return nil
 		}
-		return diag.Fail("The TXT lookup of %s failed: %s.", e.failing.Name, diag.Reason(e.failing.Answer.Err())).
+		return rule.Fail("The TXT lookup of %s failed: %s.", e.failing.Name, diag.Reason(e.failing.Answer.Err())).
 			Because(e.failing.Answer.Err())
 	},
-}, ground.NoDomain(rule{
+}, ground.NoDomain(rule.Rule[*evidence]{
 	Code: "bimi.domain.nxdomain", DependsOn: []diag.Code{"bimi.record.unknown"},
 	When: func(e *evidence) bool { // what has a name below it exists (RFC 8020 section 2)
 		_, known := e.exists()
 		return known || !e.discovery.Own().Answer.NXDomain()
 	},
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.nonexistent(), "The DNS answers NXDOMAIN for %s.", e.domain())
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.nonexistent(), "The DNS answers NXDOMAIN for %s.", e.domain())
 	},
 })}
 
@@ -72,11 +73,11 @@ func aliased(e *evidence) bool { return len(e.discovery.Own().Answer.Aliases) > 
 
 // absenceRules are about a record that is not there, or not where receivers look. They apply to a domain with a record,
 // too, which fulfils them.
-var absenceRules = diag.Rules[*evidence]{kit.Location(rule{
+var absenceRules = rule.Rules[*evidence]{tagFinder.Location(rule.Rule[*evidence]{
 	Code: "bimi.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
-	Reads: []diag.Source{fromRecord, fromBeside}, Ref: refDiscovery,
+	Reads: []rule.Source{fromRecord, fromBeside}, Ref: refDiscovery,
 	When: func(e *evidence) bool { return online(e) && (e.present() || e.none()) },
-}), kit.Alias(rule{
+}), tagFinder.Alias(rule.Rule[*evidence]{
 	Code: "bimi.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
 	When: func(e *evidence) bool { return online(e) && aliased(e) && (e.present() || e.none()) },
 }), {
@@ -98,11 +99,11 @@ func (e *evidence) looked() string {
 	return e.name()
 }
 
-func absent(e *evidence) diag.Failures {
+func absent(e *evidence) rule.Failures {
 	if e.present() {
 		return nil
 	}
-	f := diag.Fail("There is no BIMI record at %s.", e.looked())
+	f := rule.Fail("There is no BIMI record at %s.", e.looked())
 	if e.beside.fallback != "" {
 		f[0].Detail += " There is one for the selector default, which receivers do not use for messages that name another selector."
 		f[0].Advice = "Check the spelling of the selector. Publish a record for it, or leave the field BIMI-Selector out of messages."
@@ -114,16 +115,16 @@ func absent(e *evidence) diag.Failures {
 	return f
 }
 
-var recordRules = diag.Rules[*evidence]{
-	kit.Version(rule{
+var recordRules = rule.Rules[*evidence]{
+	tagFinder.Version(rule.Rule[*evidence]{
 		Code: "bimi.record.version", Severity: diag.Critical, Weight: 3,
 		Title: "BIMI record does not begin with v=BIMI1;", Requirement: "The BIMI record begins with v=BIMI1;",
 	}),
-	kit.Stray(rule{
+	tagFinder.Stray(rule.Rule[*evidence]{
 		Code: "bimi.record.stray", Severity: diag.Warning,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.found.Strays, func(s taglist.Stray) diag.Failures {
-				f := diag.Fail("Receivers ignore the TXT record %q: %s.", diag.Quote(s.Text), s.Why).Suggesting(e.suggested)
+		Fails: func(e *evidence) rule.Failures {
+			return rule.FailEach(e.found.Strays, func(s taglist.Stray) rule.Failures {
+				f := rule.Fail("Receivers ignore the TXT record %q: %s.", phrase.Quote(s.Text), s.Why).Suggesting(e.suggested)
 				if slices.Contains(e.rest(), s.Text) {
 					f[0].Advice = "Publish all tags in one TXT record, and remove the other: receivers do not join records."
 				}
@@ -131,44 +132,44 @@ var recordRules = diag.Rules[*evidence]{
 			})
 		},
 	}),
-	kit.Multiple(rule{
+	tagFinder.Multiple(rule.Rule[*evidence]{
 		Code: "bimi.record.multiple", Severity: diag.Critical, Weight: 3, Category: factorRecord, Ref: refDiscovery,
 		Advice: "Remove all records but one: with several, receivers use none. Publish records for other logos at other " +
 			"selectors.",
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			n := len(e.found.Records)
-			return diag.FailIf(n > 1, "There are %d records that begin with v=BIMI1 at %s.", n, diag.OrZero(e.place).Name).
+			return rule.FailIf(n > 1, "There are %d records that begin with v=BIMI1 at %s.", n, kit.OrZero(e.place).Name).
 				Suggesting(e.suggested)
 		},
 	}),
-	kit.Syntax(rule{
+	tagFinder.Syntax(rule.Rule[*evidence]{
 		Code: "bimi.record.syntax", Severity: diag.Error, Weight: 3, Category: factorRecord,
 		Advice: "Write each tag as name=value, and a semicolon between two of them: receivers must not guess what was meant.",
 	}),
-	kit.Repeated(rule{
+	tagFinder.Repeated(rule.Rule[*evidence]{
 		Code: "bimi.record.repeated", Severity: diag.Error, Weight: 2, Category: factorRecord, Ref: "RFC 6376 section 3.2",
 		Advice: "Keep the tag with the value that is meant and remove the other: a record in which a tag appears twice is not " +
 			"valid.",
 	}),
-	kit.Joined(rule{Code: "bimi.record.joined", Severity: diag.Error}),
-	kit.Long(rule{
+	tagFinder.Joined(rule.Rule[*evidence]{Code: "bimi.record.joined", Severity: diag.Error}),
+	tagFinder.Long(rule.Rule[*evidence]{
 		Code: "bimi.record.string.long", Severity: diag.Error, Ref: "RFC 1035 section 3.3",
-		When: func(e *evidence) bool { return kit.One(e) && e.offline },
+		When: func(e *evidence) bool { return tagFinder.One(e) && e.offline },
 	}),
-	kit.Line(rule{
+	tagFinder.Line(rule.Rule[*evidence]{
 		Code: "bimi.record.line", Severity: diag.Info,
-		When: func(e *evidence) bool { return kit.One(e) && e.offline },
+		When: func(e *evidence) bool { return tagFinder.One(e) && e.offline },
 	}),
 	{
 		Code: "bimi.record.blank", Severity: diag.Warning, Ref: refDefinition,
 		Title:       "White space before the first semicolon of the record",
 		Requirement: "The record begins with v=BIMI1; without white space",
 		Advice:      "Write v=BIMI1; without a space: the syntax allows one, but some receivers ignore such a record.",
-		When:        kit.One, Fails: func(e *evidence) diag.Failures {
+		When:        tagFinder.One, Fails: func(e *evidence) rule.Failures {
 			head, _, _ := strings.Cut(e.found.Records[0], ";")
 			blank := strings.ContainsAny(head, " \t\r\n")
-			return diag.FailIf(blank, "The record %q has white space before its first semicolon.",
-				diag.Quote(e.found.Records[0])).Suggesting(e.suggested)
+			return rule.FailIf(blank, "The record %q has white space before its first semicolon.",
+				phrase.Quote(e.found.Records[0])).Suggesting(e.suggested)
 		},
 	},
 	{
@@ -176,18 +177,18 @@ var recordRules = diag.Rules[*evidence]{
 		Title: "Name of a tag is not in lower case", Requirement: "The names of all tags are in lower case",
 		Advice: "Write the names of tags in lower case: they are case-sensitive, and receivers must not correct " +
 			"capitalization.",
-		When: kit.One, Fails: kit.Faults(record.BadCase),
+		When: tagFinder.One, Fails: tagFinder.Faults(record.BadCase),
 	},
 }
 
 var (
-	factorRecord      = diag.Category{Code: "record", Label: "Record"}
-	factorDMARC       = diag.Category{Code: "dmarc", Label: "DMARC policy"}
-	factorLogo        = diag.Category{Code: "logo", Label: "Logo"}
-	factorCertificate = diag.Category{Code: "certificate", Label: "Certificate"}
+	factorRecord      = rule.Category{Code: "record", Label: "Record"}
+	factorDMARC       = rule.Category{Code: "dmarc", Label: "DMARC policy"}
+	factorLogo        = rule.Category{Code: "logo", Label: "Logo"}
+	factorCertificate = rule.Category{Code: "certificate", Label: "Certificate"}
 )
 
-var textsOffline = func() diag.Texts {
+var textsOffline = func() rule.Texts {
 	t := maps.Clone(texts)
 	t["excellent"] = diag.Text{
 		Headline: "BIMI record is correct",
@@ -199,7 +200,7 @@ var textsOffline = func() diag.Texts {
 
 // texts are those for what was examined: the words of the parts where they speak for the whole, and no praise for what
 // was not fetched.
-func (e *evidence) texts() diag.Texts {
+func (e *evidence) texts() rule.Texts {
 	t := maps.Clone(texts)
 	for p, codes := range map[*part][]diag.Code{
 		e.logo: {"bimi.logo_file.unknown", "bimi.logo_file.invalid", "bimi.logo_file.flawed"},
@@ -228,7 +229,7 @@ func (e *evidence) texts() diag.Texts {
 	return t
 }
 
-var texts = diag.Texts{
+var texts = rule.Texts{
 	"excellent": {Headline: "BIMI is set up correctly",
 		Sub: "Receivers that support BIMI can show the logo. Whether one does is up to it and to your reputation there."},
 	"valid": {Headline: "BIMI is set up",

@@ -6,55 +6,58 @@ import (
 	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
 var logoRules = partRules(func(e *evidence) *part { return e.logo },
-	rule{
+	rule.Rule[*evidence]{
 		Code: "bimi.logo_file.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: refValidation,
 		Title: "Logo could not be examined", Requirement: "The logo can be examined",
 		Advice: "Check that the web server of the logo answers, then try again.",
 	},
-	rule{
+	rule.Rule[*evidence]{
 		Code: "bimi.logo_file.invalid", Severity: diag.Error, Weight: 8, Category: factorLogo, Ref: refValidation,
 		Title: "Logo cannot be shown", Requirement: "Receivers can fetch and show the logo",
 		Advice: "Correct the logo: receivers show none that does not conform to SVG Tiny PS.",
 	},
-	rule{
+	rule.Rule[*evidence]{
 		Code: "bimi.logo_file.flawed", Severity: diag.Warning, Weight: 2, Category: factorLogo, Ref: refValidation,
 		Title: "Logo has a weakness", Requirement: "The logo has no weakness",
 		Advice: "Improve the logo: some receivers do not show it, or not well.",
 	})
 
 var certificateRules = partRules(func(e *evidence) *part { return e.mark },
-	rule{
+	rule.Rule[*evidence]{
 		Code: "bimi.certificate.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: refEvidence,
 		Title: "Mark certificate could not be examined", Requirement: "The mark certificate can be examined",
 		Advice: "Check that the web server of the certificate answers, then try again.",
 	},
-	rule{
+	rule.Rule[*evidence]{
 		Code: "bimi.certificate.invalid", Severity: diag.Error, Weight: 6, Category: factorCertificate, Ref: refEvidence,
 		Title: "Mark certificate cannot be used", Requirement: "Receivers can fetch and use the mark certificate",
 		Advice: "Replace the certificate: receivers that ask for one show no logo.",
 	},
-	rule{
+	rule.Rule[*evidence]{
 		Code: "bimi.certificate.flawed", Severity: diag.Warning, Weight: 2, Category: factorCertificate, Ref: refEvidence,
 		Title: "Mark certificate has a weakness", Requirement: "The mark certificate has no weakness",
 		Advice: "Have the certificate corrected: some receivers may not take it.",
 	})
 
-var comparedRules = diag.Rules[*evidence]{{
+var comparedRules = rule.Rules[*evidence]{{
 	Code: "bimi.logo_file.mismatch", Severity: diag.Error, Weight: 4, Category: factorCertificate, Ref: refEvidence,
 	Title: "Logo is not the one in the certificate", Requirement: "The logo is the one in the certificate",
 	Advice: "Publish the very file for which the certificate was issued, byte for byte, at the address in l, or have " +
 		"the certificate issued for the new logo.",
 	When: func(e *evidence) bool { return e.matches != nil },
-	Fails: func(e *evidence) diag.Failures {
-		f := diag.FailIf(!*e.matches, "The logo at %s is not the same file as the logo in the certificate at %s.",
-			diag.Quote(e.record.Location.Text), diag.Quote(e.record.Authority.Text)).About("l")
+	Fails: func(e *evidence) rule.Failures {
+		f := rule.FailIf(!*e.matches, "The logo at %s is not the same file as the logo in the certificate at %s.",
+			phrase.Quote(e.record.Location.Text), phrase.Quote(e.record.Authority.Text)).About("l")
 		if e.lineEnds {
-			f[0].Detail = "The logo at " + diag.Quote(e.record.Location.Text) + " differs from the logo in the certificate in its " +
+			f[0].Detail = "The logo at " + phrase.Quote(e.record.Location.Text) + " differs from the logo in the certificate in its " +
 				"line ends only, and most receivers compare the files byte for byte."
 			f[0].Advice = "Publish the logo with the line ends that it has in the certificate; an editor, FTP in text mode or " +
 				"version control may have changed them."
@@ -63,14 +66,14 @@ var comparedRules = diag.Rules[*evidence]{{
 	},
 }}
 
-var besideRules = diag.Rules[*evidence]{{
-	Code: "bimi.record.organizational", Severity: diag.Warning, Reads: []diag.Source{fromRecord, fromDMARC},
+var besideRules = rule.Rules[*evidence]{{
+	Code: "bimi.record.organizational", Severity: diag.Warning, Reads: []rule.Source{fromRecord, fromDMARC},
 	Ref:   refDiscovery,
 	Title: "Receivers disagree on the organizational domain", Requirement: "All receivers find the same BIMI record",
 	Advice: "Publish the record at the name of the domain itself, too, where all receivers look first.",
 	When:   func(e *evidence) bool { return online(e) && e.present() && e.dmarc.Tree.OrganizationalErr == nil },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.split, "Receivers that use the list of public suffixes (RFC 7489) look at %s, and those that "+
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.split, "Receivers that use the list of public suffixes (RFC 7489) look at %s, and those that "+
 			"walk up the tree of the DNS (RFC 9989) at %s: they do not find the same record.",
 			record.Name(e.discovery.Selector, e.discovery.Organizational()),
 			record.Name(e.discovery.Selector, e.dmarc.Tree.Organizational))
@@ -81,20 +84,20 @@ var besideRules = diag.Rules[*evidence]{{
 	Advice: "Add the field BIMI-Selector to the messages that are to show this logo and sign it with DKIM; receivers " +
 		"use the selector default for all others.",
 	When: func(e *evidence) bool { return online(e) && e.present() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		s := e.discovery.Selector.String()
-		return diag.FailIf(s != record.DefaultSelector, "Receivers use this record only for messages that have the field "+
+		return rule.FailIf(s != record.DefaultSelector, "Receivers use this record only for messages that have the field "+
 			"\"BIMI-Selector: v=BIMI1; s=%s\".", s)
 	},
 }, {
-	Code: "bimi.spf.open", Severity: diag.Warning, Reads: []diag.Source{fromRecord, fromBeside}, HoldsWhenUnanswered: true,
+	Code: "bimi.spf.open", Severity: diag.Warning, Reads: []rule.Source{fromRecord, fromBeside}, HoldsWhenUnanswered: true,
 	Ref:         "RFC 7208 section 5.1",
 	Title:       "SPF lets every host send: some receivers show no logo then",
 	Requirement: "The SPF record does not let every host send",
 	Advice: "List the hosts that send for the domain in the SPF record, and end it with -all or ~all: with +all " +
 		"anybody's mail passes DMARC, and receivers that check this show no logo for it.",
-	When: wanted, Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.beside.open != "", "The SPF record %q of %s lets every host send.", diag.Quote(e.beside.open), e.domain())
+	When: wanted, Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.beside.open != "", "The SPF record %q of %s lets every host send.", phrase.Quote(e.beside.open), e.domain())
 	},
 }}
 
@@ -103,63 +106,63 @@ func wanted(e *evidence) bool {
 	if !online(e) || e.record != nil {
 		return online(e) && e.active()
 	}
-	strays := diag.Map(e.found.Strays, func(s taglist.Stray) string { return s.Text })
+	strays := kit.Map(e.found.Strays, func(s taglist.Stray) string { return s.Text })
 	return slices.ContainsFunc(slices.Concat(e.found.Records, strays), func(text string) bool {
 		r := record.Parse(text)
 		return !r.Declined
 	})
 }
 
-var dmarcRules = diag.Rules[*evidence]{{
+var dmarcRules = rule.Rules[*evidence]{{
 	Code: "bimi.dmarc.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: refDMARC,
 	Title: "DMARC policy could not be looked up", Requirement: "The name servers answer for the DMARC record",
 	Advice: "Check that every name server of the domain answers TXT queries, then try again.",
-	When:   wanted, Fails: func(e *evidence) diag.Failures {
+	When:   wanted, Fails: func(e *evidence) rule.Failures {
 		err := e.standing.unknown
 		if err == nil {
 			return nil
 		}
-		return diag.Fail("Whether the DMARC policy is strong enough is not known, because the lookup of the DMARC record failed: %s.",
+		return rule.Fail("Whether the DMARC policy is strong enough is not known, because the lookup of the DMARC record failed: %s.",
 			diag.Reason(err))
 	},
-}, dmarcRule(rule{
+}, dmarcRule(rule.Rule[*evidence]{
 	Code: "bimi.dmarc.missing", Weight: 8,
 	Title: "No DMARC record, so receivers show no logo", Requirement: "The domain has a DMARC record",
 	Advice: "Set up DMARC: begin with p=none and reports, and move to quarantine or reject once all your mail passes. " +
 		"Receivers show no logo before that.",
-}, dmarcMissing), dmarcRule(rule{
+}, dmarcMissing), dmarcRule(rule.Rule[*evidence]{
 	Code: "bimi.dmarc.invalid", Weight: 8,
 	Title: "DMARC record cannot be used, so receivers show no logo", Requirement: "Receivers can use the DMARC record",
 	Advice: "Correct the DMARC record; the DMARC lookup of the domain says how.",
-}, dmarcInvalid), dmarcRule(rule{
+}, dmarcInvalid), dmarcRule(rule.Rule[*evidence]{
 	Code: "bimi.dmarc.none", Weight: 8,
 	Title: "DMARC policy is none, so receivers show no logo", Requirement: "The DMARC policy is quarantine or reject",
 	Advice: checkReports + " that all your mail passes, then move the policy to quarantine and later to reject: " +
 		"mail that fails is then no longer delivered as usual.",
-}, dmarcNone), dmarcRule(rule{
+}, dmarcNone), dmarcRule(rule.Rule[*evidence]{
 	Code: "bimi.dmarc.subdomains", Weight: 4,
 	Title:       "DMARC policy for subdomains is none: receivers show no logo",
 	Requirement: "The DMARC policy for subdomains is not none",
 	Advice: checkReports + " that the mail of all subdomains passes, then move sp to quarantine or reject, or " +
 		"remove sp so that the policy of the domain applies: receivers show no logo with sp=none.",
-}, dmarcSubdomains), dmarcRule(rule{
+}, dmarcSubdomains), dmarcRule(rule.Rule[*evidence]{
 	Code: "bimi.dmarc.percentage", Weight: 4,
 	Title:       "DMARC quarantine applies to a part of the mail only (pct)",
 	Requirement: "The DMARC policy quarantine applies to all mail",
 	Advice: checkReports + " that all your mail passes, then remove pct: receivers show no logo with quarantine " +
 		"and less than pct=100.",
-}, dmarcPartial), dmarcRule(rule{
+}, dmarcPartial), dmarcRule(rule.Rule[*evidence]{
 	Code: "bimi.dmarc.testing", Weight: 4,
 	Title: "DMARC policy is in test mode (t=y)", Requirement: "The DMARC policy is not in test mode",
 	Advice: checkReports + " that all your mail passes, then remove t=y: receivers apply a weaker policy while it " +
 		"stands there, and show no logo.",
-}, dmarcTesting), dmarcRule(rule{
+}, dmarcTesting), dmarcRule(rule.Rule[*evidence]{
 	Code: "bimi.dmarc.disputed", Severity: diag.Warning, Weight: 2,
 	Title:       "Only some receivers apply the DMARC policy",
 	Requirement: "Receivers of both DMARC standards read the same DMARC policy",
 	Advice: "Publish a DMARC record at the domain itself, with p right after v=DMARC1 and the policy that is in force " +
 		"now: then receivers of RFC 7489 and RFC 9989 see the same. The DMARC lookup of the domain says more.",
-}, dmarcDisputed), dmarcRule(rule{
+}, dmarcDisputed), dmarcRule(rule.Rule[*evidence]{
 	Code: "bimi.dmarc.percentage.reject", Severity: diag.Warning,
 	Title:       "DMARC reject applies to a part of the mail only (pct)",
 	Requirement: "The DMARC policy reject applies to all mail",
@@ -174,7 +177,7 @@ const (
 )
 
 // dmarcRule completes a rule about one kind of obstacles. It is an error unless the rule says otherwise.
-func dmarcRule(r rule, kind obstacleKind) rule {
+func dmarcRule(r rule.Rule[*evidence], kind obstacleKind) rule.Rule[*evidence] {
 	r.Ref, r.Category = refDMARC, factorDMARC
 	if r.Severity == diag.Info {
 		r.Severity = diag.Error
@@ -182,9 +185,9 @@ func dmarcRule(r rule, kind obstacleKind) rule {
 	r.When = func(e *evidence) bool {
 		return wanted(e) && (e.standing.unknown == nil || len(e.standing.of(kind)) > 0)
 	}
-	r.Fails = func(e *evidence) diag.Failures {
-		return diag.FailEach(e.standing.of(kind), func(o obstacle) diag.Failures {
-			f := diag.Fail("%s", o.text).About("_dmarc." + o.domain)
+	r.Fails = func(e *evidence) rule.Failures {
+		return rule.FailEach(e.standing.of(kind), func(o obstacle) rule.Failures {
+			f := rule.Fail("%s", o.text).About("_dmarc." + o.domain)
 			f[0].Advice = o.advice
 			if o.silent && strings.HasPrefix(r.Advice, checkReports) {
 				f[0].Advice = askForReports + r.Advice[len(checkReports):]
@@ -199,41 +202,41 @@ func hasRecord(e *evidence) bool { return e.record != nil }
 
 func whole(e *evidence) bool { return e.record != nil && !e.torn() }
 
-var tagRules = diag.Rules[*evidence]{{
+var tagRules = rule.Rules[*evidence]{{
 	Code: "bimi.record.declined", Severity: diag.Info, Ref: refDeclination,
 	Title: "Record declines BIMI: l and a are empty", Requirement: "The record asks for a logo to be shown",
-	When: hasRecord, Fails: func(e *evidence) diag.Failures {
+	When: hasRecord, Fails: func(e *evidence) rule.Failures {
 		text := "l and a are empty: the domain does not take part in BIMI."
 		if e.record.LocalPartSelectors {
 			text = "l and a are empty: no logo is shown but for senders whose local part is a selector (lps)."
 		}
-		return diag.FailIf(e.record.Declined, "%s", text)
+		return rule.FailIf(e.record.Declined, "%s", text)
 	},
 }, {
 	Code: "bimi.location.missing", Severity: diag.Error, Weight: 4, Category: factorLogo, Ref: refDefinition,
 	Title: "BIMI record has no logo address (l)", Requirement: "The record has the address of a logo, or declines",
 	Advice: "Write the https address of the logo into l. To decline, publish v=BIMI1; l=; a=; instead.",
-	When:   whole, Fails: kit.Faults(record.NoLocation),
-}, uriRule(rule{
+	When:   whole, Fails: tagFinder.Faults(record.NoLocation),
+}, uriRule(rule.Rule[*evidence]{
 	Code: "bimi.location.http", Severity: diag.Error, Weight: 4, Category: factorLogo,
 	Title: "Logo address (l) is http instead of https", Requirement: "The logo address is https",
 	Advice: "Serve the logo by https, check in a browser that it appears without a warning, and write that address " +
 		"into l: receivers fetch by https only.",
-}, "l", location, record.Insecure), uriRule(rule{
+}, "l", location, record.Insecure), uriRule(rule.Rule[*evidence]{
 	Code: "bimi.location.format", Severity: diag.Error, Weight: 4, Category: factorLogo, Ref: refFormats,
 	Title:       "Logo address (l) names a file that is not SVG",
 	Requirement: "The logo address names no file of another format than SVG",
 	Advice:      "Export the logo as SVG Tiny PS and write the address of that file into l: receivers take no other format.",
-}, "l", location, record.WrongFormat), uriRule(rule{
+}, "l", location, record.WrongFormat), uriRule(rule.Rule[*evidence]{
 	Code: "bimi.location.invalid", Severity: diag.Error, Weight: 4, Category: factorLogo,
 	Title: "Logo address (l) cannot be used", Requirement: "The logo address is one that receivers can use",
 	Advice: "Write the one full address of the logo, such as https://example.com/logo.svg, into l.",
-}, "l", location, record.Several, record.Comma, record.Malformed), uriRule(rule{
+}, "l", location, record.Several, record.Comma, record.Malformed), uriRule(rule.Rule[*evidence]{
 	Code: "bimi.authority.http", Severity: diag.Error, Weight: 3, Category: factorCertificate,
 	Title: "Certificate address (a) is http instead of https", Requirement: "The certificate address is https",
 	Advice: "Serve the certificate by https, check that it can be fetched there, and write that address into a: " +
 		"receivers fetch by https only.",
-}, "a", authority, record.Insecure), uriRule(rule{
+}, "a", authority, record.Insecure), uriRule(rule.Rule[*evidence]{
 	Code: "bimi.authority.invalid", Severity: diag.Error, Weight: 3, Category: factorCertificate,
 	Title: "Certificate address (a) cannot be used", Requirement: "The certificate address is one that receivers can use",
 	Advice: "Write the one full address of the certificate file (PEM) into a, or leave a empty.",
@@ -244,12 +247,12 @@ var tagRules = diag.Rules[*evidence]{{
 		"VMC, which needs a registered trademark, and Gmail a CMC, too. Without one, receivers such as Yahoo and " +
 		"Fastmail can still show the logo.",
 	When: func(e *evidence) bool { return whole(e) && e.active() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		text := "The record has an empty a"
 		if !e.record.Has("a") {
 			text = "The record has no a"
 		}
-		return diag.FailIf(e.record.Authority.Text == "",
+		return rule.FailIf(e.record.Authority.Text == "",
 			"%s: receivers such as Gmail and Apple Mail show no logo without a mark certificate.", text)
 	},
 }, {
@@ -259,25 +262,25 @@ var tagRules = diag.Rules[*evidence]{{
 	Advice: "Write avp=brand for the logo or avp=personal for the avatar of the sender, in lower case, or remove the " +
 		"tag: receivers ignore other values or the whole record.",
 	When:  func(e *evidence) bool { return hasRecord(e) && e.record.Has("avp") },
-	Fails: kit.Faults(record.BadAvatar),
+	Fails: tagFinder.Faults(record.BadAvatar),
 }, {
 	Code: "bimi.lps.invalid", Severity: diag.Warning, Ref: refLocalPart,
 	Title: "Local-part prefix (lps) that matches no address", Requirement: "Every prefix in lps can match an address",
 	Advice: "Write the prefixes with letters, digits and hyphens only, and a comma between two of them: dots and " +
 		"underscores of the address count as hyphens.",
 	When:  func(e *evidence) bool { return hasRecord(e) && e.record.LocalPartSelectors },
-	Fails: kit.Faults(record.BadPrefix),
+	Fails: tagFinder.Faults(record.BadPrefix),
 }}
 
 func location(e *evidence) record.URI  { return e.record.Location }
 func authority(e *evidence) record.URI { return e.record.Authority }
 
-func uriRule(r rule, tag string, of func(*evidence) record.URI, faults ...record.URIFault) rule {
+func uriRule(r rule.Rule[*evidence], tag string, of func(*evidence) record.URI, faults ...record.URIFault) rule.Rule[*evidence] {
 	if r.Ref == "" {
 		r.Ref = refDefinition
 	}
 	r.When = func(e *evidence) bool { return whole(e) && of(e).Text != "" }
-	r.Fails = func(e *evidence) diag.Failures {
+	r.Fails = func(e *evidence) rule.Failures {
 		if !slices.Contains(faults, of(e).Fault) {
 			return nil
 		}
@@ -286,7 +289,7 @@ func uriRule(r rule, tag string, of func(*evidence) record.URI, faults ...record
 	return r
 }
 
-func (e *evidence) uriFailure(tag string, u record.URI) diag.Failures {
+func (e *evidence) uriFailure(tag string, u record.URI) rule.Failures {
 	t, _ := e.found.List.Tag(tag)
 	shown := strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) {
@@ -294,7 +297,7 @@ func (e *evidence) uriFailure(tag string, u record.URI) diag.Failures {
 		}
 		return c
 	}, u.Text)
-	f := diag.Fail("The address \"%s\" in %s %s.", diag.Quote(shown), tag, u.Problem).About(tag).Suggesting(e.suggested)
+	f := rule.Fail("The address \"%s\" in %s %s.", phrase.Quote(shown), tag, u.Problem).About(tag).Suggesting(e.suggested)
 	f[0].Location = &diag.Location{Offset: t.ValueOffset, Length: len(t.Value)}
 	if advice := uriAdvice[u.Fault]; advice != "" {
 		f[0].Advice = advice

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -36,7 +37,7 @@ func (r *ValidateReport) View() *view.View {
 	v.Fact("logo", r.LogoURL, "bimi.location")
 	v.Fact("certificate", r.CertificateURL, "bimi.authority", "bimi.certificate")
 	if r.LocalPartSelectors != nil {
-		v.Fact("selectors", cmp.Or(diag.Series(*r.LocalPartSelectors, 6), "all local parts"), "bimi.lps")
+		v.Fact("selectors", cmp.Or(phrase.Series(*r.LocalPartSelectors, 6), "all local parts"), "bimi.lps")
 	}
 	v.Fact("avatar", string(r.AvatarPreference), "bimi.avp")
 	return v

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/nameuse"
 	"github.com/diagkit/diagkit/mailauth/reception"
@@ -48,7 +51,7 @@ type Whole struct {
 }
 
 func (w *Whole) parts() []*Summary {
-	return slices.Concat(w.Own, diag.Map(w.Parts, func(p WeightedPart) *Summary { return p.Summary }))
+	return slices.Concat(w.Own, kit.Map(w.Parts, func(p WeightedPart) *Summary { return p.Summary }))
 }
 
 // known reports whether any part reached a conclusion, apart from DNSSEC, which queries the name servers themselves.
@@ -111,7 +114,7 @@ func (w *Whole) Sum() diag.Verdict {
 
 // scope returns, for each part, whether it was examined.
 func (w *Whole) scope() []diag.ScopePart {
-	list := diag.Map(w.Parts, func(p WeightedPart) diag.ScopePart {
+	list := kit.Map(w.Parts, func(p WeightedPart) diag.ScopePart {
 		one := diag.ScopePart{Part: p.Target(), State: diag.Examined}
 		switch {
 		case p.NoMatter, p.Known() && p.settled():
@@ -202,7 +205,7 @@ func (w *Whole) score(v *diag.Verdict) {
 	score := 100 * v.Breakdown.Earned / v.Breakdown.Max
 	v.Score = new(min(score, limit))
 	v.Breakdown.Penalty = score - *v.Score
-	v.Band = diag.BandOf(*v.Score)
+	v.Band = rule.BandOf(*v.Score)
 }
 
 // Points returns how much of its weight the part earns; measured is false if it has no score.
@@ -288,7 +291,7 @@ func headline(t *told) string {
 		begin = beginWith
 	}
 	for _, text := range []string{begin + lowerFirst(short), label + ": " + lowerFirst(short)} {
-		if len([]rune(text)) <= diag.MaxHeadline {
+		if len([]rune(text)) <= rule.MaxHeadline {
 			return text
 		}
 	}
@@ -311,7 +314,7 @@ func remainder(list []told, first *told) string {
 	if errors+warnings == 0 {
 		return ""
 	}
-	rest := view.If(errors > 0, diag.Count(errors, "error")) + view.If(errors > 0 && warnings > 0, " and ") +
-		view.If(warnings > 0, diag.Count(warnings, "warning"))
+	rest := view.If(errors > 0, phrase.Count(errors, "error")) + view.If(errors > 0 && warnings > 0, " and ") +
+		view.If(warnings > 0, phrase.Count(warnings, "warning"))
 	return " After that, " + rest + " remain" + view.If(errors+warnings == 1, "s") + "."
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/stretchr/testify/require"
 )
 
@@ -20,9 +21,9 @@ type fakeReport struct {
 	states map[diag.Code]diag.State
 }
 
-func (r *fakeReport) Rules() (list []diag.RuleInfo) {
+func (r *fakeReport) Rules() (list []rule.Description) {
 	for code, state := range r.states {
-		list = append(list, diag.RuleInfo{Code: code, State: state})
+		list = append(list, rule.Description{Code: code, State: state})
 	}
 	return list
 }
@@ -37,7 +38,7 @@ type fault struct {
 }
 
 func part(kind Kind, score int, faults ...fault) *Summary {
-	v := diag.Verdict{State: diag.Valid, Score: new(score), Band: diag.BandOf(score)}
+	v := diag.Verdict{State: diag.Valid, Score: new(score), Band: rule.BandOf(score)}
 	states := map[diag.Code]diag.State{}
 	for _, f := range faults {
 		v.Findings = append(v.Findings, diag.Finding{
@@ -173,10 +174,10 @@ func TestReady(t *testing.T) {
 	yes, no := new(true), new(false)
 	unknown := part(MX, 0, fault{code: "mx.lookup.unknown", severity: diag.Error, unknown: true})
 	open := part(DANE, 100)
-	open.verdict = diag.Rules[silentEvidence]{{
-		Code: "dane.x.y", Severity: diag.Error, Requirement: "r", Fails: func(silentEvidence) diag.Failures { return nil },
+	open.verdict = rule.Rules[silentEvidence]{{
+		Code: "dane.x.y", Severity: diag.Error, Requirement: "r", Fails: func(silentEvidence) rule.Failures { return nil },
 	}}.Judge(silentEvidence{}, nil)
-	open.rules["dane.x.y"] = diag.RuleInfo{Severity: diag.Error}
+	open.rules["dane.x.y"] = rule.Description{Severity: diag.Error}
 	untested := whole(part(SPF, 100), part(MX, 100))
 	untested.Untested = true
 	for _, tt := range []struct {
@@ -204,7 +205,7 @@ func TestReady(t *testing.T) {
 // silentEvidence had no answer to its question.
 type silentEvidence struct{}
 
-func (silentEvidence) Unanswered() []diag.Source { return []diag.Source{"x"} }
+func (silentEvidence) Unanswered() []rule.Source { return []rule.Source{"x"} }
 
 func TestSuggestions(t *testing.T) {
 	none := fault{code: "dmarc.policy.none", severity: diag.Warning, suggest: "v=DMARC1; p=quarantine"}
@@ -331,6 +332,6 @@ func TestHeadline(t *testing.T) {
 	long := "Forty characters of a title and some more: and what stands behind it"
 	for _, title := range []string{long, "Another title that has nearly all of the characters that it may have", "A"} {
 		f := told{diag.Finding{Title: title, Severity: diag.Error}, part(MTASTS, 1)}
-		require.LessOrEqual(t, len([]rune(headline(&f))), diag.MaxHeadline)
+		require.LessOrEqual(t, len([]rune(headline(&f))), rule.MaxHeadline)
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/provider"
 	"github.com/diagkit/diagkit/mailauth/spf"
@@ -152,7 +155,7 @@ const codeUnneeded = "check.dkim.unneeded"
 // the gravest fault. If no key is usable they earn nothing.
 func KeyShares(keys []*DKIMPart, weight int, silent bool) []WeightedPart {
 	sum, known, worst, limit := 0, 0, 0, 100
-	list := diag.Map(keys, func(k *DKIMPart) WeightedPart {
+	list := kit.Map(keys, func(k *DKIMPart) WeightedPart {
 		return WeightedPart{Summary: &k.Summary, NoMatter: silent && (k.Known() || k.answered)}
 	})
 	if open := slices.IndexFunc(keys, func(k *DKIMPart) bool { return !k.Known() }); open >= 0 {
@@ -187,12 +190,12 @@ type keyEvidence struct {
 	services []*provider.Service
 }
 
-const fromSender diag.Source = "sender"
+const fromSender rule.Source = "sender"
 
-// Unanswered implements [diag.Unanswerer].
-func (e *keyEvidence) Unanswered() []diag.Source {
+// Unanswered implements [rule.Unanswerer].
+func (e *keyEvidence) Unanswered() []rule.Source {
 	if e.unsure {
-		return []diag.Source{fromSender}
+		return []rule.Source{fromSender}
 	}
 	return nil
 }
@@ -205,7 +208,7 @@ func (e *keyEvidence) unanswered() bool {
 }
 
 func (e *keyEvidence) advice() string {
-	signs := diag.Map(e.services[:min(len(e.services), 2)],
+	signs := kit.Map(e.services[:min(len(e.services), 2)],
 		func(s *provider.Service) string { return "For " + s.Name + ": " + s.Sign })
 	if len(signs) == 0 {
 		return ""
@@ -214,11 +217,11 @@ func (e *keyEvidence) advice() string {
 		"If it is not signed, set up signing. " + strings.Join(signs, " ")
 }
 
-func (e *keyEvidence) none() diag.Failures {
+func (e *keyEvidence) none() rule.Failures {
 	if e.tried == 0 {
 		return nil
 	}
-	detail := fmt.Sprintf("There is no key at %s.", diag.Count(e.tried, "common selector"))
+	detail := fmt.Sprintf("There is no key at %s.", phrase.Count(e.tried, "common selector"))
 	if e.search.None {
 		detail += fmt.Sprintf(" The name _domainkey.%s does not exist, so that there is no key at any other.", e.domain)
 	}
@@ -231,34 +234,34 @@ func (e *keyEvidence) none() diag.Failures {
 	}
 	if failed := len(e.search.Failed); failed > 0 {
 		detail = fmt.Sprintf("No key was found at %s. The lookup of %d of them failed: %s.",
-			diag.Count(e.tried, "common selector"), failed, diag.Reason(e.search.Err))
+			phrase.Count(e.tried, "common selector"), failed, diag.Reason(e.search.Err))
 	}
-	return diag.Failures{{Detail: detail, Advice: e.advice()}}
+	return rule.Failures{{Detail: detail, Advice: e.advice()}}
 }
 
 // keyRules are about a search that found no key. Most of them are ignorance: a selector cannot be guessed.
-var keyRules = diag.Rules[*keyEvidence]{{
+var keyRules = rule.Rules[*keyEvidence]{{
 	Code: "check.dkim.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 6376 section 3.6.2",
 	Title: "DKIM selectors could not be looked up", Requirement: "The name servers answer for the common selectors",
 	Advice: "Check that every name server of the domain answers TXT queries, and try again.",
 	When:   func(e *keyEvidence) bool { return !e.silent },
-	Fails: func(e *keyEvidence) diag.Failures {
+	Fails: func(e *keyEvidence) rule.Failures {
 		if !e.unanswered() {
 			return nil
 		}
-		return diag.Fail("The lookup of %s of %s failed: %s.", diag.Count(len(e.search.Failed), "common selector"),
+		return rule.Fail("The lookup of %s of %s failed: %s.", phrase.Count(len(e.search.Failed), "common selector"),
 			e.domain, diag.Reason(e.search.Err))
 	},
 }, {
 	Code: codeUnneeded, Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 10.1.2",
 	Title: "No DKIM key found, and none is needed", Requirement: "The domain sends mail, which a DKIM key is for",
 	Advice: "Leave it: mail that claims to come from the domain cannot be signed for it without a key.",
-	Fails: func(e *keyEvidence) diag.Failures {
+	Fails: func(e *keyEvidence) rule.Failures {
 		if e.silent && e.search.WildcardRevoked {
-			return diag.Fail("%s sends no mail, as far as its records tell, and the wildcard *._domainkey.%s with an empty "+
+			return rule.Fail("%s sends no mail, as far as its records tell, and the wildcard *._domainkey.%s with an empty "+
 				"key (p=) revokes every selector, as is recommended for such a domain.", e.domain, e.domain)
 		}
-		return diag.FailIf(e.silent, "%s sends no mail, as far as its records tell.", e.domain)
+		return rule.FailIf(e.silent, "%s sends no mail, as far as its records tell.", e.domain)
 	},
 }, {
 	Code: "check.dkim.none", Severity: diag.Error, StateIfFailed: diag.Missing,
@@ -266,7 +269,7 @@ var keyRules = diag.Rules[*keyEvidence]{{
 	Title: "No DKIM key", Requirement: "The name _domainkey exists, below which keys are published",
 	Advice: "Set up DKIM signing at every service that sends for the domain, and publish the keys. If there are keys, " +
 		"check again with their selectors (s= in the field DKIM-Signature of a message).",
-	Fails: func(e *keyEvidence) diag.Failures {
+	Fails: func(e *keyEvidence) rule.Failures {
 		if !e.search.None {
 			return nil
 		}
@@ -281,7 +284,7 @@ var keyRules = diag.Rules[*keyEvidence]{{
 	When: func(e *keyEvidence) bool { return !e.search.None || e.unsure }, Fails: (*keyEvidence).none,
 }}
 
-var keyTexts = diag.Texts{
+var keyTexts = rule.Texts{
 	"valid":   {Headline: "DKIM key found", Sub: "There is a key at one of the selectors."},
 	"unknown": {Headline: "No DKIM key found", Sub: "Check again with the selectors that your mail is signed with."},
 	"check.dkim.record.unknown": {Headline: "DKIM selectors could not be looked up",

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 type told struct {
@@ -144,12 +147,12 @@ func (w *Whole) lookups(failed []told) []told {
 		return failed
 	}
 	worst := slices.MaxFunc(failed, func(a, b told) int { return cmp.Compare(a.Severity, b.Severity) })
-	if i := slices.IndexFunc(failed, func(t told) bool { return t.Advice == diag.RepairDNSSEC }); i >= 0 {
+	if i := slices.IndexFunc(failed, func(t told) bool { return t.Advice == diag.AdviceRepairDNSSEC }); i >= 0 {
 		worst = failed[i]
 	}
-	e := &lookupEvidence{labels: labels, all: !w.known(), detail: worst.Detail, bogus: worst.Advice == diag.RepairDNSSEC}
+	e := &lookupEvidence{labels: labels, all: !w.known(), detail: worst.Detail, bogus: worst.Advice == diag.AdviceRepairDNSSEC}
 	s := Summarize(Kind{Code: worst.part.kind.Code, Label: "DNS"}, Judge(wholeRules, e, partTexts))
-	return diag.Map(s.Findings, func(f diag.Finding) told { return told{f, &s} })
+	return kit.Map(s.Findings, func(f diag.Finding) told { return told{f, &s} })
 }
 
 type lookupEvidence struct {
@@ -159,20 +162,20 @@ type lookupEvidence struct {
 	bogus  bool // resolvers refuse the answers of the domain
 }
 
-func (e *lookupEvidence) failed(cond bool, format string, args ...any) diag.Failures {
-	f := diag.FailIf(cond, format, args...)
+func (e *lookupEvidence) failed(cond bool, format string, args ...any) rule.Failures {
+	f := rule.FailIf(cond, format, args...)
 	if cond && e.bogus {
-		f[0].Advice = diag.RepairDNSSEC
+		f[0].Advice = diag.AdviceRepairDNSSEC
 	}
 	return f
 }
 
-var wholeRules = diag.Rules[*lookupEvidence]{{
+var wholeRules = rule.Rules[*lookupEvidence]{{
 	Code: "check.domain.unavailable", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 9520 section 2",
 	Title: "DNS does not answer for the domain", Requirement: "The DNS answers for the domain",
 	Advice: "Check that every name server of the domain answers, and its delegation: until then mail to the domain and " +
 		"mail from it is deferred.",
-	Fails: func(e *lookupEvidence) diag.Failures {
+	Fails: func(e *lookupEvidence) rule.Failures {
 		return e.failed(e.all && len(e.labels) > 1, "Nothing could be examined. %s", e.detail)
 	},
 }, {
@@ -180,9 +183,9 @@ var wholeRules = diag.Rules[*lookupEvidence]{{
 	DependsOn: []diag.Code{"check.domain.unavailable"}, Ref: "RFC 9520 section 2",
 	Title: "DNS lookups failed for several parts", Requirement: "The DNS answers for all parts",
 	Advice: "Check that every name server of the domain answers for these names, and try again.",
-	Fails: func(e *lookupEvidence) diag.Failures {
+	Fails: func(e *lookupEvidence) rule.Failures {
 		return e.failed(len(e.labels) > 1, "%s could not be examined completely. %s",
-			diag.Series(e.labels, len(e.labels)), e.detail)
+			phrase.Series(e.labels, len(e.labels)), e.detail)
 	},
 }}
 

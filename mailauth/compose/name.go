@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/dane"
 	"github.com/diagkit/diagkit/mailauth/dmarc"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
@@ -137,16 +138,16 @@ func NameRules(domain diag.Domain, n nameuse.Name, route reception.Route) Summar
 // nullMX is the record by which a name receives no mail (RFC 7505 section 3).
 const nullMX = "0 ."
 
-var nameRules = diag.Rules[*named]{{
+var nameRules = rule.Rules[*named]{{
 	Code: "name.mail.refused", Severity: diag.Error, Ref: "RFC 9989 section 4.7",
 	Title:       "The domain's own mail is refused by its DMARC policy",
 	Requirement: "Mail of the domain can pass the DMARC policy in force",
 	Advice: "List every host and service that sends mail of the domain in its SPF record, and sign its mail with DKIM: while " +
 		"neither authenticates it, receivers refuse it by the domain's own policy.",
 	When: func(n *named) bool { return n.Receives.Answer == nameuse.Yes && n.Publishable() },
-	Fails: func(n *named) diag.Failures {
+	Fails: func(n *named) rule.Failures {
 		own := n.OwnMailRefused()
-		return diag.FailIf(own.Answer == nameuse.Yes, "%s", own.Because)
+		return rule.FailIf(own.Answer == nameuse.Yes, "%s", own.Because)
 	},
 }, {
 	Code: "name.sender.unreachable", Severity: diag.Warning, Ref: "RFC 7505 section 4.2",
@@ -155,8 +156,8 @@ var nameRules = diag.Rules[*named]{{
 	Advice: "Publish an MX record that leads to a mail server which takes bounces and replies, or send with a return path " +
 		"and a From address in a domain that has one: receivers refuse senders to which no bounce can go.",
 	When: func(n *named) bool { return n.Sends.Answer == nameuse.Yes && n.Publishable() },
-	Fails: func(n *named) diag.Failures {
-		return diag.FailIf(n.Receives.Answer == nameuse.No, "%s sends mail and receives none. %s Bounces and replies cannot be "+
+	Fails: func(n *named) rule.Failures {
+		return rule.FailIf(n.Receives.Answer == nameuse.No, "%s sends mail and receives none. %s Bounces and replies cannot be "+
 			"delivered, and receivers refuse such senders (550 5.7.27).", n.domain, n.Receives.Because)
 	},
 }, {
@@ -166,11 +167,11 @@ var nameRules = diag.Rules[*named]{{
 	Advice: "Publish the null MX: without it, senders take the address of the name for its mail server and retry for days " +
 		"before they give up.",
 	When: func(n *named) bool { return n.Unused() && n.Publishable() },
-	Fails: func(n *named) diag.Failures {
+	Fails: func(n *named) rule.Failures {
 		if n.route != reception.RouteImplicit {
 			return nil
 		}
-		return diag.Failures{{Detail: n.domain.String() + " receives no mail: " + lowerFirst(n.Receives.Because), Suggested: nullMX}}
+		return rule.Failures{{Detail: n.domain.String() + " receives no mail: " + lowerFirst(n.Receives.Because), Suggested: nullMX}}
 	},
 }, {
 	Code: "name.policy.missing", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
@@ -181,23 +182,23 @@ var nameRules = diag.Rules[*named]{{
 	When: func(n *named) bool {
 		return n.Unused() && n.Kind == nameuse.Organization && n.route == reception.RouteImplicit
 	},
-	Fails: func(n *named) diag.Failures {
-		return diag.FailIf(n.InForce.DMARC == nameuse.PolicyNone && n.InForce.DMARCFrom == "", "%s sends no mail, and no DMARC "+
+	Fails: func(n *named) rule.Failures {
+		return rule.FailIf(n.InForce.DMARC == nameuse.PolicyNone && n.InForce.DMARCFrom == "", "%s sends no mail, and no DMARC "+
 			"policy asks receivers to reject mail that claims to come from it.", n.domain).Suggesting("v=DMARC1; p=reject;")
 	},
 }, {
 	Code: "name.alias", Severity: diag.Info, Ref: "RFC 1034 section 3.6.2",
 	Title: "Name is an alias", Requirement: "Records can be published at the name",
-	Fails: func(n *named) diag.Failures {
-		return diag.FailIf(n.Kind == nameuse.Alias, "%s is an alias of %s. Its records are those of %s, and nothing can be "+
+	Fails: func(n *named) rule.Failures {
+		return rule.FailIf(n.Kind == nameuse.Alias, "%s is an alias of %s. Its records are those of %s, and nothing can be "+
 			"published at the alias itself.", n.domain, n.AliasOf, n.AliasOf)
 	},
 }, {
 	Code: "name.policy.inherited", Severity: diag.Info, Ref: "RFC 9989 section 4.10",
 	Title: "Policy of the organization protects the name", Requirement: "The name has a policy of its own",
 	When: func(n *named) bool { return n.Kind != nameuse.Organization && n.InForce.DMARC != nameuse.PolicyUnknown },
-	Fails: func(n *named) diag.Failures {
-		return diag.FailIf(n.Protected() && n.InForce.DMARCFrom != n.domain.String(), "%s inherits the policy p=%s of %s: mail "+
+	Fails: func(n *named) rule.Failures {
+		return rule.FailIf(n.Protected() && n.InForce.DMARCFrom != n.domain.String(), "%s inherits the policy p=%s of %s: mail "+
 			"forged in its name is refused. It needs no record of its own for that.", n.domain, n.InForce.DMARC, n.InForce.DMARCFrom)
 	},
 }, {
@@ -209,13 +210,13 @@ var nameRules = diag.Rules[*named]{{
 	When: func(n *named) bool {
 		return n.Kind != nameuse.Organization && n.WithoutMail() && n.Organization != "" && n.InForce.DMARC != nameuse.PolicyUnknown
 	},
-	Fails: func(n *named) diag.Failures {
-		return diag.FailIf(!n.InForce.DMARC.Enforced(), "Receivers deliver mail forged in the name %s: %s has no DMARC policy that "+
+	Fails: func(n *named) rule.Failures {
+		return rule.FailIf(!n.InForce.DMARC.Enforced(), "Receivers deliver mail forged in the name %s: %s has no DMARC policy that "+
 			"asks them to refuse it.", n.domain, n.Organization)
 	},
 }}
 
-var nameTexts = diag.Texts{"valid": {Headline: "Name is used as its records say", Sub: "Nothing speaks against its records."}}
+var nameTexts = rule.Texts{"valid": {Headline: "Name is used as its records say", Sub: "Nothing speaks against its records."}}
 
 // unneeded reports whether a finding requests a record that the name need not or cannot have: at an alias, or if the
 // name has no mail of its own. The rules about the name cover what those need.

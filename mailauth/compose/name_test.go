@@ -5,6 +5,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/nameuse"
 	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/diagkit/diagkit/mailauth/smtpcheck"
@@ -65,7 +66,7 @@ func TestNameRules(t *testing.T) {
 
 // An alias and a name without mail need no records of their own.
 func TestUnneeded(t *testing.T) {
-	missing := &Summary{kind: MTASTS, rules: map[diag.Code]diag.RuleInfo{"mtasts.record.missing": {State: diag.Missing}}}
+	missing := &Summary{kind: MTASTS, rules: map[diag.Code]rule.Description{"mtasts.record.missing": {State: diag.Missing}}}
 	one := told{diag.Finding{Code: "mtasts.record.missing", Severity: diag.Warning}, missing}
 	host := nameuse.Evidence{Name: "www.example.com", Organization: "example.com", Route: reception.RouteImplicit}
 	org := nameuse.Evidence{Name: "example.com", Organization: "example.com", Route: reception.RouteHosts}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/diagkit/diagkit/mailauth/deliverability"
 	"github.com/diagkit/diagkit/mailauth/domaincheck"
@@ -16,7 +16,7 @@ import (
 func TestNamedCodesExist(t *testing.T) {
 	rules := slices.Concat((*domaincheck.Report)(nil).Rules(), (*deliverability.Report)(nil).Rules())
 	for _, name := range compose.Named() {
-		exists := func(r diag.RuleInfo) bool { return strings.HasPrefix(string(r.Code), name) }
+		exists := func(r rule.Description) bool { return strings.HasPrefix(string(r.Code), name) }
 		assert.True(t, slices.ContainsFunc(rules, exists), name)
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/internal/smtp"
 )
@@ -60,7 +62,7 @@ type Summary struct {
 
 	answered bool // all queries were answered, although the part is unknown
 	verdict  diag.Verdict
-	rules    map[diag.Code]diag.RuleInfo
+	rules    map[diag.Code]rule.Description
 }
 
 // A Part is a diagnostic within a whole, with its report of type R.
@@ -79,7 +81,7 @@ const (
 )
 
 // Values lists the details.
-func (Detail) Values() []string { return diag.Values(Brief, Full) }
+func (Detail) Values() []string { return kit.Values(Brief, Full) }
 
 // Shorten leaves out the report of the part, if there is a part.
 func (p *Part[R]) Shorten() {
@@ -91,19 +93,19 @@ func (p *Part[R]) Shorten() {
 // A Report is the result of a part. Reports that embed a [diag.Verdict] have its method Judgement.
 type Report interface {
 	Judgement() diag.Verdict
-	Rules() []diag.RuleInfo
+	Rules() []rule.Description
 }
 
 // judged is the report of rules that belong to no report of a package.
 type judged struct {
 	diag.Verdict
-	rules []diag.RuleInfo
+	rules []rule.Description
 }
 
-func (j *judged) Rules() []diag.RuleInfo { return j.rules }
+func (j *judged) Rules() []rule.Description { return j.rules }
 
 // Judge applies rules of a whole and returns a report, whose [Summary] is listed next to those of the parts.
-func Judge[E any](rules diag.Rules[E], e E, texts diag.Texts) Report {
+func Judge[E any](rules rule.Rules[E], e E, texts rule.Texts) Report {
 	return &judged{rules.Judge(e, texts), rules.Describe()}
 }
 
@@ -206,7 +208,7 @@ func Summarize(kind Kind, report Report) Summary {
 	v := report.Judgement()
 	s := Summary{
 		State: v.State, Score: v.Score, Band: v.Band, Headline: v.Headline, Sub: v.Sub, Findings: v.Findings,
-		kind: kind, verdict: v, rules: map[diag.Code]diag.RuleInfo{},
+		kind: kind, verdict: v, rules: map[diag.Code]rule.Description{},
 	}
 	if r, ok := report.(interface{ Published() string }); ok {
 		s.Record = r.Published()
@@ -253,7 +255,7 @@ func (s *Summary) Add(report Report) {
 	}
 	if s.Score != nil && *s.Score > worst.Cap() {
 		s.Score = new(worst.Cap())
-		s.Band = diag.BandOf(*s.Score)
+		s.Band = rule.BandOf(*s.Score)
 	}
 	if s.State == diag.Valid || s.State == diag.Warned && v.State == diag.Bad {
 		s.State, s.Headline, s.Sub = v.State, v.Headline, v.Sub
@@ -333,7 +335,7 @@ func failed(kind Kind, err error) Summary {
 }
 
 // Rules describes the rules of a whole apart from those of its parts.
-func Rules() []diag.RuleInfo {
+func Rules() []rule.Description {
 	return slices.Concat(partRules.Describe(), wholeRules.Describe(), keyRules.Describe(), senderRules.Describe(),
 		mailboxRules.Describe(), nameRules.Describe())
 }
@@ -342,30 +344,30 @@ func isTimeout(err error) bool { return errors.Is(err, context.DeadlineExceeded)
 
 func isUnavailable(err error) bool { return !isTimeout(err) && errors.Is(err, diag.ErrUnavailable) }
 
-var partRules = diag.Rules[error]{{
+var partRules = rule.Rules[error]{{
 	Code: "check.part.timeout", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 9520 section 3",
 	Title: "No result in time", Requirement: "The part ends in time",
 	Advice: "Check that the name servers and mail servers of the domain answer quickly, and try again.",
-	Fails: func(err error) diag.Failures {
-		return diag.FailIf(isTimeout(err), "The servers that were asked did not answer in time.")
+	Fails: func(err error) rule.Failures {
+		return rule.FailIf(isTimeout(err), "The servers that were asked did not answer in time.")
 	},
 }, {
 	Code: "check.part.unavailable", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 9520 section 2",
 	Title: "No server answered", Requirement: "The servers of the part answer",
 	Advice: "Check that the name servers of the domain answer, and try again.",
-	Fails: func(err error) diag.Failures {
-		return diag.FailIf(isUnavailable(err), "No server that was asked gave a usable answer.")
+	Fails: func(err error) rule.Failures {
+		return rule.FailIf(isUnavailable(err), "No server that was asked gave a usable answer.")
 	},
 }, {
 	Code: "check.part.failed", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 9520 section 2",
 	Title: "Check ended early", Requirement: "The part comes to an end",
 	Advice: "Try again; tell the operator of this service if it happens again: the domain need not be at fault.",
-	Fails: func(err error) diag.Failures {
-		return diag.FailIf(err != nil && !isTimeout(err) && !isUnavailable(err), "An internal error ended this part of the check.")
+	Fails: func(err error) rule.Failures {
+		return rule.FailIf(err != nil && !isTimeout(err) && !isUnavailable(err), "An internal error ended this part of the check.")
 	},
 }}
 
-var partTexts = diag.Texts{
+var partTexts = rule.Texts{
 	"valid":   {Headline: "Checked", Sub: "The part has a result."},
 	"unknown": {Headline: "Could not be checked", Sub: "There is no result for this part. Try again."},
 	"check.part.timeout": {Headline: "Could not be checked in time",

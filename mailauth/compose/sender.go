@@ -9,6 +9,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/resolve"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/provider"
 	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/diagkit/diagkit/mailauth/spf"
@@ -64,22 +65,22 @@ func ReverseOpen(list []ReverseName) bool {
 
 // ReverseRules makes the rules about the names of addresses that send mail, for the table of a whole. A failure at one
 // address is final, even if others are unknown.
-func ReverseRules[E any](names func(E) []ReverseName) diag.Rules[E] {
+func ReverseRules[E any](names func(E) []ReverseName) rule.Rules[E] {
 	any := func(e E) bool { return len(names(e)) > 0 }
-	each := func(all string, fails func(ReverseName) diag.Failures) func(E) diag.Failures {
-		return func(e E) diag.Failures {
-			list := diag.FailEach(names(e), fails)
+	each := func(all string, fails func(ReverseName) rule.Failures) func(E) rule.Failures {
+		return func(e E) rule.Failures {
+			list := rule.FailEach(names(e), fails)
 			return list.Together(all, len(list))
 		}
 	}
-	return diag.Rules[E]{{
+	return rule.Rules[E]{{
 		Code: "check.ptr.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 1912 section 2.1",
 		Title:       "Reverse DNS of a sending address could not be looked up",
 		Requirement: "The name servers answer for the reverse DNS of every sending address",
 		Advice:      "Check the name servers of the reverse zone: receivers that get no answer defer mail.",
 		When:        any,
-		Fails: each("Whether %d sending addresses have names that lead back to them is not known.", func(n ReverseName) diag.Failures {
-			return diag.FailIf(n.ForwardConfirmed == nil, "Whether %s has a name in reverse DNS that leads back to it is not known.",
+		Fails: each("Whether %d sending addresses have names that lead back to them is not known.", func(n ReverseName) rule.Failures {
+			return rule.FailIf(n.ForwardConfirmed == nil, "Whether %s has a name in reverse DNS that leads back to it is not known.",
 				n.Address).About(n.Address.String())
 		}),
 	}, {
@@ -87,8 +88,8 @@ func ReverseRules[E any](names func(E) []ReverseName) diag.Rules[E] {
 		Title: "Sending address has no name in reverse DNS", Requirement: "Every sending address has a name in reverse DNS",
 		Advice: "Have the operator of the address publish a PTR record with the name of the mail server, and give that " +
 			"name the address: Gmail and Yahoo refuse mail from addresses without one.",
-		When: any, Fails: each("%d sending addresses have no PTR record.", func(n ReverseName) diag.Failures {
-			return diag.FailIf(n.ForwardConfirmed != nil && len(n.Hostnames) == 0, "%s has no PTR record.", n.Address).
+		When: any, Fails: each("%d sending addresses have no PTR record.", func(n ReverseName) rule.Failures {
+			return rule.FailIf(n.ForwardConfirmed != nil && len(n.Hostnames) == 0, "%s has no PTR record.", n.Address).
 				About(n.Address.String())
 		}),
 	}, {
@@ -98,8 +99,8 @@ func ReverseRules[E any](names func(E) []ReverseName) diag.Rules[E] {
 		Advice: "Publish an address record for the name with this address, or have the PTR record name a host that has " +
 			"it: Gmail and Yahoo ask that both agree.",
 		When: any,
-		Fails: each("%d sending addresses have names that do not have these addresses.", func(n ReverseName) diag.Failures {
-			return diag.FailIf(n.ForwardConfirmed != nil && !*n.ForwardConfirmed && len(n.Hostnames) > 0,
+		Fails: each("%d sending addresses have names that do not have these addresses.", func(n ReverseName) rule.Failures {
+			return rule.FailIf(n.ForwardConfirmed != nil && !*n.ForwardConfirmed && len(n.Hostnames) > 0,
 				"%s has the name %s, which does not have this address.", n.Address, listed(n.Hostnames)).About(n.Address.String())
 		}),
 	}}
@@ -197,18 +198,18 @@ func Doubtful(p *Part[spf.LookupReport], keys []*DKIMPart) bool {
 	return doubt
 }
 
-var senderRules = diag.Rules[bool]{{
+var senderRules = rule.Rules[bool]{{
 	Code: "check.spf.mute", Severity: diag.Warning, Ref: "RFC 7208 section 10.1.2",
 	Title:       "SPF lets nobody send, but there is a DKIM key",
 	Requirement: "SPF lets somebody send where there is a DKIM key",
 	Advice: "List every host and service that sends mail of the domain in its SPF record. If nobody sends any, revoke " +
 		"the DKIM key: an empty p= tells verifiers that it is out of use.",
-	Fails: func(doubt bool) diag.Failures {
-		return diag.FailIf(doubt, "The SPF record says that no host sends mail of the domain, and a DKIM key is there to sign it with.")
+	Fails: func(doubt bool) rule.Failures {
+		return rule.FailIf(doubt, "The SPF record says that no host sends mail of the domain, and a DKIM key is there to sign it with.")
 	},
 }}
 
-var senderTexts = diag.Texts{"valid": {Headline: "SPF and DKIM agree", Sub: "Nothing speaks against the SPF record."}}
+var senderTexts = rule.Texts{"valid": {Headline: "SPF and DKIM agree", Sub: "Nothing speaks against the SPF record."}}
 
 // CheckMailboxes reports with the SPF part if the service that hosts the mailboxes of the domain, by its MX hosts, may
 // not send for it: neither its SPF record nor a DKIM key is for that service. It says so only where all of this is
@@ -281,15 +282,15 @@ type mailboxEvidence struct {
 	listed, signs bool
 }
 
-var mailboxRules = diag.Rules[*mailboxEvidence]{{
+var mailboxRules = rule.Rules[*mailboxEvidence]{{
 	Code: "check.spf.mailboxes", Severity: diag.Warning, Ref: "RFC 9989 section 4.4",
 	Title:       "Neither SPF nor DKIM covers the service that the MX names",
 	Requirement: "SPF or DKIM covers the service that has the mailboxes",
-	Fails: func(e *mailboxEvidence) diag.Failures {
+	Fails: func(e *mailboxEvidence) rule.Failures {
 		if e.listed || e.signs {
 			return nil
 		}
-		f := diag.Fail("The MX records of %s name %s. Its SPF record does not list that service, and there is no key at "+
+		f := rule.Fail("The MX records of %s name %s. Its SPF record does not list that service, and there is no key at "+
 			"the DKIM selectors of it (%s): mail that is sent from mailboxes there fails DMARC.", e.domain, e.service.Name,
 			strings.Join(e.service.Selectors, ", "))
 		f[0].Advice = fmt.Sprintf("If mail is sent through %s, add include:%s to the SPF record and set up DKIM: %s If all "+

@@ -6,7 +6,10 @@ import (
 	"encoding/hex"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/reception"
 )
 
@@ -69,7 +72,7 @@ const (
 )
 
 // Values lists the statuses.
-func (Status) Values() []string { return diag.Values(Pass, Failed, missing, insecure, Unverified) }
+func (Status) Values() []string { return kit.Values(Pass, Failed, missing, insecure, Unverified) }
 
 // Summary counts servers.
 type Summary struct {
@@ -83,7 +86,7 @@ type Summary struct {
 // [diag.ErrUnavailable] if nothing could be determined.
 func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
-		return nil, diag.Invalid("domain", "is missing")
+		return nil, input.Invalid("domain", "is missing")
 	}
 	e := &evidence{domain: req.Domain, port: req.Port, now: env.Now(), roots: publicRoots(env),
 		verify: req.Verify == nil || *req.Verify}
@@ -91,7 +94,7 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 		e.port = portMail
 	}
 	if e.port != portMail && e.port != portTLS && e.port != portSubmission {
-		return nil, diag.Invalid("port", "must be 25, 465 or 587")
+		return nil, input.Invalid("port", "must be 25, 465 or 587")
 	}
 	if err := e.gather(ctx, env); err != nil {
 		return nil, err
@@ -101,7 +104,7 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 }
 
 // Rules describes what is examined.
-func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
+func (*Report) Rules() []rule.Description { return rules().Describe() }
 
 func (e *evidence) report(env *diag.Env) *Report {
 	r := &Report{

@@ -13,6 +13,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/pki/tlsa"
 	"github.com/diagkit/diagkit/mailauth/internal/smtp"
@@ -136,7 +137,7 @@ func (e *evidence) findHosts(ctx context.Context, env *diag.Env) {
 		list = []reception.Host{{Name: e.domain.String()}}
 		reception.Resolve(ctx, env, list)
 	}
-	e.hosts = diag.Map(list, func(h reception.Host) host { return host{Host: h, base: h.Name} })
+	e.hosts = kit.Map(list, func(h reception.Host) host { return host{Host: h, base: h.Name} })
 	if e.source == fromSRV {
 		e.naming = dnssec.Proven(ctx, env, e.srv, dns.TypeSRV)
 	} else {
@@ -210,7 +211,7 @@ func (e *evidence) examine(ctx context.Context, env *diag.Env, h *host) {
 		e.followAlias(ctx, env, h, aliases[len(aliases)-1])
 	}
 	h.tlsaStatus = dnssec.Proven(ctx, env, h.tlsa, dns.TypeTLSA)
-	h.records = diag.Map(h.tlsa.Records[:min(len(h.tlsa.Records), maxRecords)], tlsa.RecordOf)
+	h.records = kit.Map(h.tlsa.Records[:min(len(h.tlsa.Records), maxRecords)], tlsa.RecordOf)
 	if e.verify && len(h.records) > 0 {
 		e.connect(ctx, env, h)
 	}

@@ -8,27 +8,27 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
-var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 	return slices.Concat(hostRules.Reading(fromNames), dnssecRules.Reading(fromNames, fromHosts),
-		absenceRules.With(rule{Category: factorCoverage, Reads: []diag.Source{fromNames, fromHosts}}), recordRules.With(rule{
-			Category: factorRecords, Reads: []diag.Source{fromNames, fromHosts}, HoldsWhenUnanswered: true, When: (*evidence).published}),
-		slices.Concat(connectionRules, certificateRules.With(rule{Category: factorCertificate}), upkeepRules).
+		absenceRules.With(rule.Rule[*evidence]{Category: factorCoverage, Reads: []rule.Source{fromNames, fromHosts}}), recordRules.With(rule.Rule[*evidence]{
+			Category: factorRecords, Reads: []rule.Source{fromNames, fromHosts}, HoldsWhenUnanswered: true, When: (*evidence).published}),
+		slices.Concat(connectionRules, certificateRules.With(rule.Rule[*evidence]{Category: factorCertificate}), upkeepRules).
 			Reading(fromNames, fromHosts, fromServers))
 })
 
-type rule = diag.Rule[*evidence]
-
 const (
-	fromNames   diag.Source = "names"   // which hosts there are
-	fromHosts   diag.Source = "hosts"   // their addresses and TLSA records, and whether these are signed
-	fromServers diag.Source = "servers" // the certificates that they show
-	fromApex    diag.Source = "domain"  // TLSA records at the domain itself
+	fromNames   rule.Source = "names"   // which hosts there are
+	fromHosts   rule.Source = "hosts"   // their addresses and TLSA records, and whether these are signed
+	fromServers rule.Source = "servers" // the certificates that they show
+	fromApex    rule.Source = "domain"  // TLSA records at the domain itself
 )
 
 // Unanswered returns the sources that did not answer.
-func (e *evidence) Unanswered() []diag.Source {
+func (e *evidence) Unanswered() []rule.Source {
 	_, known := e.mail.Receives()
 	if e.port != portMail {
 		known = e.srv.Err() == nil
@@ -36,77 +36,77 @@ func (e *evidence) Unanswered() []diag.Source {
 	mute := func(h host) bool {
 		return h.fault != bogus && (h.Err() != nil || h.tlsa.Err() != nil || h.fault == statusUnknown)
 	}
-	return diag.Unanswered(map[diag.Source]bool{
+	return rule.Unanswered(map[rule.Source]bool{
 		fromNames: known, fromHosts: e.naming != diag.Indeterminate && !slices.ContainsFunc(e.hosts, mute),
 		fromServers: len(e.having(unreachable, unverified))+len(e.unreached()) == 0, fromApex: e.own.Err() == nil,
 	})
 }
 
-func each(fails func(e *evidence, h *host) diag.Failures, faults ...fault) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		return diag.FailEach(e.having(faults...), func(h *host) diag.Failures { return fails(e, h).About(h.Name) })
+func each(fails func(e *evidence, h *host) rule.Failures, faults ...fault) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
+		return rule.FailEach(e.having(faults...), func(h *host) rule.Failures { return fails(e, h).About(h.Name) })
 	}
 }
 
 // because fails for every host with one of the faults, with the reason as a sentence and what follows from it.
-func because(consequence string, faults ...fault) func(*evidence) diag.Failures {
-	return each(func(e *evidence, h *host) diag.Failures {
-		return diag.Fail("%s.%s", capital(e.reason(h)), consequence)
+func because(consequence string, faults ...fault) func(*evidence) rule.Failures {
+	return each(func(e *evidence, h *host) rule.Failures {
+		return rule.Fail("%s.%s", capital(e.reason(h)), consequence)
 	}, faults...)
 }
 
 func capital(s string) string {
 	if word, _, _ := strings.Cut(s, " "); slices.Contains([]string{"the", "there", "none", "no"}, word) {
-		return diag.Upper(s)
+		return phrase.Capitalize(s)
 	}
 	return s
 }
 
 func hasHosts(e *evidence) bool { return len(e.hosts) > 0 }
 
-var hostRules = diag.Rules[*evidence]{{
+var hostRules = rule.Rules[*evidence]{{
 	Code: "dane.mx.bogus", Severity: diag.Critical, Weight: 5, Category: factorDNSSEC,
-	Reads: []diag.Source{fromNames, fromHosts}, HoldsWhenUnanswered: true, Ref: "RFC 7672 section 2.1.2",
+	Reads: []rule.Source{fromNames, fromHosts}, HoldsWhenUnanswered: true, Ref: "RFC 7672 section 2.1.2",
 	Title: "DNSSEC validation of the MX records fails", Requirement: "The MX records do not fail DNSSEC validation",
 	Advice: "Repair the DNSSEC signatures or the DS records of the domain now; dnssec/check shows where the chain " +
 		"breaks. Senders that validate cannot find the mail servers.",
 	When: func(e *evidence) bool { return e.mail.MX.Err() == nil || e.naming == diag.Bogus },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.naming == diag.Bogus, "The signatures of the %s of %s are not valid.", e.source, e.domain)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.naming == diag.Bogus, "The signatures of the %s of %s are not valid.", e.source, e.domain)
 	},
 }, {
 	Code: "dane.mx.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.1.2",
 	Title: "Mail servers could not be looked up", Requirement: "The name servers answer for the mail servers",
 	Advice: "Check that every name server of the domain answers MX queries: senders defer mail while the lookup fails.",
 	When:   func(e *evidence) bool { return e.naming != diag.Bogus },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		switch {
 		case e.port != portMail && e.srv.Err() != nil:
-			return diag.Fail("The SRV lookup of %s.%s failed: %s.", e.service(), e.domain, diag.Reason(e.srv.Err()))
+			return rule.Fail("The SRV lookup of %s.%s failed: %s.", e.service(), e.domain, diag.Reason(e.srv.Err()))
 		case e.source != fromMX && hasHosts(e), e.mail.Unknown() == "":
 			return nil
 		}
-		return diag.Fail("%s.", capital(e.mail.Unknown()))
+		return rule.Fail("%s.", capital(e.mail.Unknown()))
 	},
-}, ground.NoDomain(rule{
+}, ground.NoDomain(rule.Rule[*evidence]{
 	Code: "dane.domain.nxdomain", DependsOn: []diag.Code{"dane.mx.unknown"}, Ref: "RFC 5321 section 5.1",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		exists, known := e.mail.Exists()
-		return diag.FailIf(known && !exists && !hasHosts(e), "The DNS answers NXDOMAIN for %s.", e.domain)
+		return rule.FailIf(known && !exists && !hasHosts(e), "The DNS answers NXDOMAIN for %s.", e.domain)
 	},
 }), {
 	Code: "dane.mail.none", Severity: diag.Info, StateIfFailed: diag.Missing,
 	DependsOn: []diag.Code{"dane.mx.bogus", "dane.mx.unknown", "dane.domain.nxdomain"}, Ref: "RFC 7672 section 2.2",
 	Title: "No mail servers, so DANE is not needed", Requirement: "The domain has servers that DANE can protect",
 	Advice: "Leave it: DANE protects servers only. Publish TLSA records once the domain has some.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		switch {
 		case hasHosts(e):
 			return nil
 		case e.source == fromSRV:
-			return diag.Fail("The SRV record at %s.%s says that there is no such service.", e.service(), e.domain)
+			return rule.Fail("The SRV record at %s.%s says that there is no such service.", e.service(), e.domain)
 		default:
-			return diag.Fail("%s receives no mail: it %s.", e.domain, e.mail.Refusal())
+			return rule.Fail("%s receives no mail: it %s.", e.domain, e.mail.Refusal())
 		}
 	},
 }, {
@@ -117,7 +117,7 @@ var hostRules = diag.Rules[*evidence]{{
 	When:        hasHosts, Fails: because("", addressUnknown),
 }, {
 	Code: "dane.host.address", Severity: diag.Warning, Weight: 10, Category: factorCoverage, Fact: ground.NoAddress,
-	Differs: "senders turn to the other mail servers", Reads: []diag.Source{fromNames, fromHosts}, HoldsWhenUnanswered: true,
+	Differs: "senders turn to the other mail servers", Reads: []rule.Source{fromNames, fromHosts}, HoldsWhenUnanswered: true,
 	Ref:   "RFC 5321 section 5.1",
 	Title: "Mail server without an address", Requirement: "Every mail server has an address",
 	Advice: "Give the host an address, or remove the record that names it.",
@@ -126,8 +126,8 @@ var hostRules = diag.Rules[*evidence]{{
 	Code: "dane.host.many", Severity: diag.Info, Ref: "RFC 5321 section 5.1",
 	Title: "Too many mail servers to examine", Requirement: "All mail servers were examined",
 	Advice: "Reduce the number of mail servers: senders try only a few of them.",
-	When:   hasHosts, Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.surplus > 0, "%s not examined, beyond the first %d.", wereServers(e.surplus), maxHosts)
+	When:   hasHosts, Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.surplus > 0, "%s not examined, beyond the first %d.", wereServers(e.surplus), maxHosts)
 	},
 }}
 
@@ -138,7 +138,7 @@ func wereServers(n int) string {
 	return fmt.Sprintf("%d mail servers were", n)
 }
 
-var texts = diag.Texts{
+var texts = rule.Texts{
 	"excellent": {Headline: "DANE protects all mail servers",
 		Sub: "Senders that use DANE deliver over authenticated TLS only. Publish the next TLSA record before a key " +
 			"changes."},
@@ -150,23 +150,23 @@ var texts = diag.Texts{
 }
 
 var (
-	factorDNSSEC      = diag.Category{Code: "dnssec", Label: "DNSSEC"}
-	factorRecords     = diag.Category{Code: "records", Label: "TLSA records"}
-	factorCertificate = diag.Category{Code: "certificate", Label: "Certificates"}
-	factorCoverage    = diag.Category{Code: "coverage", Label: "Mail servers covered"}
+	factorDNSSEC      = rule.Category{Code: "dnssec", Label: "DNSSEC"}
+	factorRecords     = rule.Category{Code: "records", Label: "TLSA records"}
+	factorCertificate = rule.Category{Code: "certificate", Label: "Certificates"}
+	factorCoverage    = rule.Category{Code: "coverage", Label: "Mail servers covered"}
 )
 
 // eachRecord fails for every record of every host for which the test returns a clause. The advice of the rule is to
 // correct the record: it is given if senders could use it then.
-func eachRecord(test func(Record) string) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		return diag.FailEach(e.hosts, func(h host) diag.Failures {
-			return diag.FailEach(h.records, func(r Record) diag.Failures {
+func eachRecord(test func(Record) string) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
+		return rule.FailEach(e.hosts, func(h host) rule.Failures {
+			return rule.FailEach(h.records, func(r Record) rule.Failures {
 				clause := test(r)
 				if clause == "" {
 					return nil
 				}
-				f := diag.Fail("The TLSA record %s at %s %s.", diag.Quote(brief(r)), e.recordName(h.base), clause)
+				f := rule.Fail("The TLSA record %s at %s %s.", phrase.Quote(brief(r)), e.recordName(h.base), clause)
 				f[0].Advice = h.correction(r)
 				return f
 			}).About(h.Name)
@@ -217,7 +217,7 @@ func meantBy(r Record) (list []Record) {
 	return list
 }
 
-func faulty(kind func(Record) bool) func(*evidence) diag.Failures {
+func faulty(kind func(Record) bool) func(*evidence) rule.Failures {
 	return eachRecord(func(r Record) string {
 		if !kind(r) {
 			return ""
@@ -227,11 +227,11 @@ func faulty(kind func(Record) bool) func(*evidence) diag.Failures {
 }
 
 // replacing suggests a record of the current key for each host with failures, if all these keys are known.
-func (e *evidence) replacing(f diag.Failures) diag.Failures {
+func (e *evidence) replacing(f rule.Failures) rule.Failures {
 	var lines []string
 	for i := range e.hosts {
 		h := &e.hosts[i]
-		if !slices.ContainsFunc(f, func(one diag.Failure) bool { return one.Target == h.Name }) {
+		if !slices.ContainsFunc(f, func(one rule.Failure) bool { return one.Target == h.Name }) {
 			continue
 		}
 		if slices.ContainsFunc(h.records, func(r Record) bool { return r.UsableForSMTP() }) {
@@ -246,15 +246,15 @@ func (e *evidence) replacing(f diag.Failures) diag.Failures {
 	return f.Suggesting(strings.Join(lines, "\n"))
 }
 
-var recordRules = diag.Rules[*evidence]{{
+var recordRules = rule.Rules[*evidence]{{
 	Code: "dane.tlsa.unusable", Severity: diag.Error, Weight: 10, Ref: "RFC 7672 section 2.2",
 	Title:       "No TLSA record that senders can use",
 	Requirement: "Senders can use a TLSA record of each mail server that has some",
 	Advice:      "Publish a TLSA record 3 1 1 with the SHA-256 of the public key of the server, then remove the others.",
 	When:        (*evidence).grounded,
-	Fails: func(e *evidence) diag.Failures {
-		return e.replacing(each(func(e *evidence, h *host) diag.Failures {
-			return diag.Fail("Senders can use none of the TLSA records at %s: they deliver over TLS, and do not check whose "+
+	Fails: func(e *evidence) rule.Failures {
+		return e.replacing(each(func(e *evidence, h *host) rule.Failures {
+			return rule.Fail("Senders can use none of the TLSA records at %s: they deliver over TLS, and do not check whose "+
 				"server it is.", e.recordName(h.base))
 		}, unusable)(e))
 	},
@@ -265,7 +265,7 @@ var recordRules = diag.Rules[*evidence]{{
 	Advice: "Replace the record: by usage 3 instead of 1, and by usage 2 instead of 0 if the server sends the " +
 		"certificate of that authority, with data that match what the server presents now. Mail servers treat the usages 0 " +
 		"and 1 as unusable.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		return e.replacing(eachRecord(func(r Record) string {
 			if r.Usage > pkixee {
 				return ""
@@ -319,15 +319,15 @@ func applied(e *evidence) bool {
 	return len(e.having(none, unverified)) > 0
 }
 
-var upkeepRules = diag.Rules[*evidence]{{
+var upkeepRules = rule.Rules[*evidence]{{
 	Code: "dane.tlsa.renewal", Severity: diag.Info, Ref: "RFC 7671 section 5.1",
 	Title:       "TLSA records break whenever the certificate is renewed",
 	Requirement: "TLSA records survive the renewal of the certificate with the same key",
 	Advice: "Publish a record 3 1 1 with the SHA-256 of the public key beside it, and let the renewal keep the key: a " +
 		"record of the whole certificate (3 0 x) must be replaced before each renewal.",
-	When: applied, Fails: each(func(e *evidence, h *host) diag.Failures {
+	When: applied, Fails: each(func(e *evidence, h *host) rule.Failures {
 		lasting := func(r Record) bool { return r.Usage != daneee || r.Selector != cert }
-		return diag.FailIf(!slices.ContainsFunc(h.usable(), lasting),
+		return rule.FailIf(!slices.ContainsFunc(h.usable(), lasting),
 			"All TLSA records at %s are for the whole certificate, which changes when it is renewed.", e.recordName(h.base))
 	}, none, unverified),
 }, {
@@ -336,9 +336,9 @@ var upkeepRules = diag.Rules[*evidence]{{
 	Requirement: "There are TLSA records for the present and the next key",
 	Advice: "Publish a second record before the key changes, for the next key (3 1 1) or for the authority that issues " +
 		"the certificates (2 1 1), and wait for its TTL before the new key is used.",
-	When: applied, Fails: each(func(e *evidence, h *host) diag.Failures {
+	When: applied, Fails: each(func(e *evidence, h *host) rule.Failures {
 		records := h.usable()
-		return diag.FailIf(len(records) == 1, "The only TLSA record at %s that senders use is %s.",
+		return rule.FailIf(len(records) == 1, "The only TLSA record at %s that senders use is %s.",
 			e.recordName(h.base), brief(records[0]))
 	}, none, unverified),
 }}

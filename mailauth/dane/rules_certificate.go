@@ -12,7 +12,9 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // refused says what follows if a host cannot be authenticated (RFC 7672 section 2.2). Postfix for one applies DANE to
@@ -25,8 +27,8 @@ func (e *evidence) refused() string {
 }
 
 // refusing is [because] for faults with which a host cannot be authenticated.
-func refusing(demand string, has fault) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures { return because(demand+e.refused(), has)(e) }
+func refusing(demand string, has fault) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures { return because(demand+e.refused(), has)(e) }
 }
 
 func compared(e *evidence) bool {
@@ -53,15 +55,15 @@ func settled(something func(*evidence) bool, has fault) func(*evidence) bool {
 
 func matched(e *evidence) bool { return len(e.having(none)) > 0 }
 
-var connectionRules = diag.Rules[*evidence]{{
-	Code: "dane.certificate.unverified", Severity: diag.Info, NoScore: true, Reads: []diag.Source{fromNames, fromHosts},
+var connectionRules = rule.Rules[*evidence]{{
+	Code: "dane.certificate.unverified", Severity: diag.Info, NoScore: true, Reads: []rule.Source{fromNames, fromHosts},
 	Ref:         "RFC 7672 section 3",
 	Title:       "TLSA records not compared with certificates",
 	Requirement: "The TLSA records were compared with the certificates",
 	Advice:      "Run the check with verify_certificate to know whether senders can deliver.",
 	When:        func(e *evidence) bool { return e.grounded() && len(e.having(tlsaUnknown)) == 0 },
-	Fails: each(func(_ *evidence, h *host) diag.Failures {
-		return diag.Fail("No connection to %s was requested, so that its certificate is not known.", h.Name)
+	Fails: each(func(_ *evidence, h *host) rule.Failures {
+		return rule.Fail("No connection to %s was requested, so that its certificate is not known.", h.Name)
 	}, unverified),
 }, {
 	Code: "dane.server.unreachable", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.2",
@@ -69,17 +71,17 @@ var connectionRules = diag.Rules[*evidence]{{
 	Requirement: "The certificates of all mail servers with TLSA records could be fetched",
 	Advice:      "Check that the server answers and that no firewall stands in between, then try again.",
 	When:        func(e *evidence) bool { return e.verify && e.grounded() },
-	Fails: each(func(e *evidence, h *host) diag.Failures {
-		return diag.Fail("The certificate of %s is not known: %s.", h.Name, e.reason(h))
+	Fails: each(func(e *evidence, h *host) rule.Failures {
+		return rule.Fail("The certificate of %s is not known: %s.", h.Name, e.reason(h))
 	}, unreachable),
 }, {
 	Code: "dane.server.address", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.2",
 	Title:       "Mail server not examined at one of its addresses",
 	Requirement: "The mail servers were examined over IPv4 and IPv6 where they have both",
 	Advice:      "Check that the server answers at this address as well.",
-	When:        reached, Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.unreached(), func(address string) diag.Failures {
-			return diag.Fail("No certificate could be fetched from %s.", address)
+	When:        reached, Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.unreached(), func(address string) rule.Failures {
+			return rule.Fail("No certificate could be fetched from %s.", address)
 		})
 	},
 }, {
@@ -90,8 +92,8 @@ var connectionRules = diag.Rules[*evidence]{{
 	Advice: "Enable STARTTLS on the server, and check that no firewall removes it; until then remove the TLSA records " +
 		"of this host: senders that use DANE never deliver without TLS.",
 	When: func(e *evidence) bool { return e.port != portTLS && settled(reached, noStartTLS)(e) },
-	Fails: each(func(e *evidence, h *host) diag.Failures {
-		return diag.Fail("%s does not offer STARTTLS.%s", h.Name, e.refused())
+	Fails: each(func(e *evidence, h *host) rule.Failures {
+		return rule.Fail("%s does not offer STARTTLS.%s", h.Name, e.refused())
 	}, noStartTLS),
 }, {
 	Code: "dane.starttls.failed", Severity: diag.Error, Weight: 5, Category: factorCertificate, HoldsWhenUnanswered: true,
@@ -100,12 +102,12 @@ var connectionRules = diag.Rules[*evidence]{{
 	Requirement: "TLS works with all mail servers that have TLSA records",
 	Advice: "Check certificate, key and TLS versions in the configuration of the server; its log tells why TLS fails. " +
 		"Senders that use DANE never deliver without TLS.",
-	When: settled(reached, badStartTLS), Fails: each(func(e *evidence, h *host) diag.Failures {
-		return diag.Fail("TLS with %s fails: %s.%s", h.Name, e.reason(h), e.refused())
+	When: settled(reached, badStartTLS), Fails: each(func(e *evidence, h *host) rule.Failures {
+		return rule.Fail("TLS with %s fails: %s.%s", h.Name, e.reason(h), e.refused())
 	}, badStartTLS),
 }}
 
-var certificateRules = diag.Rules[*evidence]{{
+var certificateRules = rule.Rules[*evidence]{{
 	Code: "dane.certificate.mismatch", Severity: diag.Error, Weight: 10, HoldsWhenUnanswered: true, Ref: "RFC 7672 section 2.2",
 	Title: "Certificate matches no TLSA record", Requirement: "Every certificate matches a TLSA record",
 	Advice: "Verify on the server itself that this is its certificate, then publish a TLSA record for its key beside " +
@@ -132,26 +134,26 @@ var certificateRules = diag.Rules[*evidence]{{
 	Advice: "Let the server send all certificates from its own up to the one in the TLSA record, or publish a TLSA " +
 		"record 3 1 1 for its own key.",
 	When: settled(matched, badChain), Fails: refusing("", badChain),
-}, endingRule(rule{
+}, endingRule(rule.Rule[*evidence]{
 	Code: "dane.certificate.expiring", Severity: diag.Warning, Fact: ground.Expiring,
 	Title:       "Certificate that DANE-TA authenticates expires soon",
 	Requirement: "Certificates that DANE-TA authenticates do not expire soon",
-}), endingRule(rule{
+}), endingRule(rule.Rule[*evidence]{
 	Code: "dane.certificate.expires_now", Severity: diag.Error, Fact: ground.ExpiresNow,
 	Title:       "Certificate that DANE-TA authenticates is about to expire",
 	Requirement: "No certificate that DANE-TA authenticates is about to expire",
 })}
 
 // endingRule makes a rule about certificates of usage 2 whose end is as near as the severity of the rule says.
-func endingRule(r rule) rule {
+func endingRule(r rule.Rule[*evidence]) rule.Rule[*evidence] {
 	r.Ref, r.When, r.HoldsWhenUnanswered = "RFC 7671 section 5.2", matched, true
 	r.Advice = "Renew the certificate: once it has expired, senders that use DANE do not deliver."
-	r.Fails = each(func(e *evidence, h *host) diag.Failures {
+	r.Fails = each(func(e *evidence, h *host) rule.Failures {
 		leaf := h.server().chain[0]
 		if h.byKey() || ground.Ends(leaf.NotBefore, leaf.NotAfter, e.now) != r.Severity {
 			return nil
 		}
-		f := diag.Fail("The certificate of %s expires on %s, and usage 2 (DANE-TA) demands a valid one.", h.Name,
+		f := rule.Fail("The certificate of %s expires on %s, and usage 2 (DANE-TA) demands a valid one.", h.Name,
 			leaf.NotAfter.UTC().Format(time.DateOnly))
 		f[0].Due = leaf.NotAfter.UTC()
 		return f
@@ -171,11 +173,11 @@ func (h *host) byKey() bool {
 
 // mismatches fails for the hosts whose certificate does not match the records, with the records that would let senders
 // deliver again.
-func mismatches(e *evidence) diag.Failures {
+func mismatches(e *evidence) rule.Failures {
 	var lines []string
-	f := each(func(e *evidence, h *host) diag.Failures {
+	f := each(func(e *evidence, h *host) rule.Failures {
 		s := h.server()
-		f := diag.Fail("%s presents a certificate that %s%s.%s", h.at(s), unmatched(len(h.usable())),
+		f := rule.Fail("%s presents a certificate that %s%s.%s", h.at(s), unmatched(len(h.usable())),
 			e.cause(h, s), e.refused())
 		if line := e.suggest(h); line != "" {
 			lines = append(lines, line)
@@ -211,7 +213,7 @@ func (e *evidence) unsent(h *host) string {
 		for _, issuer := range path[1:] {
 			names := func(r Record) bool { return r.Usage == daneta && r.Matches(issuer) }
 			if !slices.ContainsFunc(s.chain, issuer.Equal) && slices.ContainsFunc(h.usable(), names) {
-				return diag.Quote(cmp.Or(issuer.Subject.CommonName, issuer.Subject.String()))
+				return phrase.Quote(cmp.Or(issuer.Subject.CommonName, issuer.Subject.String()))
 			}
 		}
 	}

@@ -6,7 +6,10 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki/tlsa"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // grounded reports whether senders that know the names of the hosts hold one of them against TLSA records.
@@ -14,16 +17,16 @@ func (e *evidence) grounded() bool {
 	return slices.ContainsFunc(e.hosts, func(h host) bool { return h.applies() || h.fault == tlsaUnknown })
 }
 
-var dnssecRules = diag.Rules[*evidence]{{
+var dnssecRules = rule.Rules[*evidence]{{
 	Code: "dane.dnssec.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	DependsOn: []diag.Code{"dane.mx.unknown"}, Ref: "RFC 7672 section 2.1.1",
 	Title: "DNSSEC status could not be determined", Requirement: "The DNSSEC status of all records is known",
 	Advice: "Try again with a resolver that validates DNSSEC or passes its records on; if that does not help, check " +
 		"the chain of trust with dnssec/check.",
-	When: hasHosts, Fails: func(e *evidence) diag.Failures {
+	When: hasHosts, Fails: func(e *evidence) rule.Failures {
 		f := because("", statusUnknown)(e)
 		if e.naming == diag.Indeterminate {
-			f = append(f, diag.Fail("The DNSSEC status of the %s of %s could not be determined.", e.source, e.domain)...)
+			f = append(f, rule.Fail("The DNSSEC status of the %s of %s could not be determined.", e.source, e.domain)...)
 		}
 		return f
 	},
@@ -44,14 +47,14 @@ var dnssecRules = diag.Rules[*evidence]{{
 	When: hasHosts, Fails: because(" Senders that validate defer mail to this host.", tlsaUnknown),
 }, {
 	Code: "dane.mx.insecure", Severity: diag.Warning, Weight: 5, Category: factorDNSSEC,
-	Reads: []diag.Source{fromNames, fromHosts, fromServers}, HoldsWhenUnanswered: true, Ref: "RFC 7672 section 2.2.1",
+	Reads: []rule.Source{fromNames, fromHosts, fromServers}, HoldsWhenUnanswered: true, Ref: "RFC 7672 section 2.2.1",
 	Title:       "Records that name the mail servers are not signed",
 	Requirement: "The records that name the mail servers are signed",
 	Advice: "Sign the zone of the domain with DNSSEC: an attacker who forges its MX records leads senders to other " +
 		"servers, whatever TLSA records the real ones have.",
 	When: func(e *evidence) bool { return e.published() && e.grounded() && !e.broken() },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.naming == diag.Insecure, "The mail servers have signed TLSA records, but the %s of %s are not "+
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.naming == diag.Insecure, "The mail servers have signed TLSA records, but the %s of %s are not "+
 			"signed with DNSSEC, so that DANE does not protect the domain.", e.source, e.domain)
 	},
 }, {
@@ -60,15 +63,15 @@ var dnssecRules = diag.Rules[*evidence]{{
 	Title: "TLSA records are not signed and have no effect", Requirement: "The TLSA records are signed",
 	Advice: "Sign the zone that the host is in with DNSSEC, or move the mail to a host in a signed zone.",
 	When:   func(e *evidence) bool { return e.published() && !e.allDormant(unsigned) },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.grounded() {
 			return nil
 		}
-		return each(func(e *evidence, h *host) diag.Failures {
+		return each(func(e *evidence, h *host) rule.Failures {
 			if h.dormant() {
 				return nil
 			}
-			f := diag.Fail("%s. Senders deliver as if there were no DANE.", capital(e.reason(h)))
+			f := rule.Fail("%s. Senders deliver as if there were no DANE.", capital(e.reason(h)))
 			if !h.verified() {
 				f[0].Advice = "Check first that the TLSA records match the certificate that the server presents: they come into " +
 					"force when the zone is signed. Then sign the zone that the host is in with DNSSEC, or remove the records."
@@ -78,7 +81,7 @@ var dnssecRules = diag.Rules[*evidence]{{
 	},
 }, {
 	Code: "dane.tlsa.dormant", Severity: diag.Warning, Weight: 5, Category: factorDNSSEC, HoldsWhenUnanswered: true,
-	Reads: []diag.Source{fromNames, fromHosts, fromServers}, Ref: "RFC 7672 section 2.2",
+	Reads: []rule.Source{fromNames, fromHosts, fromServers}, Ref: "RFC 7672 section 2.2",
 	Title:       "Unsigned TLSA records that would stop mail once signed",
 	Requirement: "TLSA records without effect would not stop mail once they are signed",
 	Advice: "Remove the TLSA records, or replace them with 3 1 1 and the SHA-256 of the present key of the server, " +
@@ -88,14 +91,14 @@ var dnssecRules = diag.Rules[*evidence]{{
 		known := !slices.ContainsFunc(hosts, func(h *host) bool { return !h.verified() })
 		return slices.ContainsFunc(hosts, (*host).dormant) || len(hosts) > 0 && known
 	},
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		var lines []string
-		f := each(func(e *evidence, h *host) diag.Failures {
+		f := each(func(e *evidence, h *host) rule.Failures {
 			if !h.dormant() {
 				return nil
 			}
 			lines = append(lines, e.waking(h))
-			return diag.Fail("%s. As they are, %s: once they are signed, senders that use DANE would not deliver to %s.",
+			return rule.Fail("%s. As they are, %s: once they are signed, senders that use DANE would not deliver to %s.",
 				capital(e.reason(h)), h.refusal(), h.Name)
 		}, unsigned)(e)
 		if slices.Contains(lines, "") {
@@ -111,11 +114,11 @@ var dnssecRules = diag.Rules[*evidence]{{
 	Advice: "Sign the zone that the host is in with DNSSEC, or remove its MX record: an attacker can make senders turn " +
 		"to the host that is not protected.",
 	When: func(e *evidence) bool { return e.grounded() },
-	Fails: each(func(e *evidence, h *host) diag.Failures {
+	Fails: each(func(e *evidence, h *host) rule.Failures {
 		if h.dormant() {
 			return nil // dane.tlsa.dormant tells
 		}
-		return diag.Fail("%s. Senders deliver to this host as if there were no DANE.", capital(e.reason(h)))
+		return rule.Fail("%s. Senders deliver to this host as if there were no DANE.", capital(e.reason(h)))
 	}, unsigned, unasked),
 }}
 
@@ -181,8 +184,8 @@ func (e *evidence) broken() bool {
 
 // unpublished fails because no mail server has TLSA records, with advice for those who can act: the owner of the zone
 // that the domain is in, and the owner of that in which the mail servers are.
-func (e *evidence) unpublished() diag.Failures {
-	f := diag.Fail("There are no TLSA records at %s.", e.names(e.without()))
+func (e *evidence) unpublished() rule.Failures {
+	f := rule.Fail("There are no TLSA records at %s.", e.names(e.without()))
 	bare := slices.ContainsFunc(e.without(), func(h *host) bool { return h.ground == diag.Insecure })
 	switch {
 	case e.naming == diag.Insecure:
@@ -210,9 +213,9 @@ func (e *evidence) displaced(h *host) bool {
 
 // elsewhere fails because there are TLSA records at the domain only. If they were moved they would come into force,
 // so the records to publish follow from the current keys of the mail servers instead.
-func (e *evidence) elsewhere() diag.Failures {
+func (e *evidence) elsewhere() rule.Failures {
 	hosts := e.without()
-	f := diag.Fail("There are TLSA records at %s, and senders look at %s.", e.recordName(e.domain.String()),
+	f := rule.Fail("There are TLSA records at %s, and senders look at %s.", e.recordName(e.domain.String()),
 		e.names(hosts))
 	if e.foreign(hosts) {
 		f[0].Advice = "Remove the TLSA records at the domain, and ask the provider of the mail servers whether it " +
@@ -228,7 +231,7 @@ func (e *evidence) elsewhere() diag.Failures {
 			lines = append(lines, "")
 		}
 		for _, s := range h.servers {
-			moved := Verify(diag.Map(e.misplaced(), tlsa.RecordOf), Peer{Chain: s.chain, Names: e.references(h), Now: e.now,
+			moved := Verify(kit.Map(e.misplaced(), tlsa.RecordOf), Peer{Chain: s.chain, Names: e.references(h), Now: e.now,
 				Roots: new(x509.CertPool)})
 			stale = stale || len(s.chain) > 0 && !moved.OK()
 		}
@@ -245,16 +248,16 @@ func (e *evidence) elsewhere() diag.Failures {
 	return f.Suggesting(strings.Join(lines, "\n"))
 }
 
-var absenceRules = diag.Rules[*evidence]{{
+var absenceRules = rule.Rules[*evidence]{{
 	Code: "dane.tlsa.location", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 5,
-	Reads: []diag.Source{fromNames, fromHosts, fromApex}, Ref: "RFC 7672 section 2.2.3",
+	Reads: []rule.Source{fromNames, fromHosts, fromApex}, Ref: "RFC 7672 section 2.2.3",
 	Title:       "TLSA records at the domain instead of its mail servers",
 	Requirement: "TLSA records are not published at the domain instead of its mail servers",
 	Advice: "Publish TLSA records that match the present key of each mail server (3 1 1) at the names of the mail " +
 		"servers, and remove those at the domain. Do not move these unless they match: at their new place they come into " +
 		"force.",
 	When: func(e *evidence) bool { return e.lookedUp() && e.own.Err() == nil },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.published() || len(e.without()) == 0 || len(e.misplaced()) == 0 {
 			return nil
 		}
@@ -267,7 +270,7 @@ var absenceRules = diag.Rules[*evidence]{{
 	Advice: "Have each mail server keep its private key when it renews the certificate, publish the SHA-256 of its " +
 		"public key as TLSA 3 1 1, and check both after each change: DANE needs signed zones and this care.",
 	When: func(e *evidence) bool { return e.port == portMail && e.lookedUp() && len(e.misplaced()) == 0 },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.published() || len(e.without()) == 0 {
 			return nil
 		}
@@ -279,12 +282,12 @@ var absenceRules = diag.Rules[*evidence]{{
 	Requirement: "Senders ask for the TLSA records of the mail servers",
 	Advice: "Let the name servers of the host answer TLSA queries, and sign the zone that it is in with DNSSEC: once " +
 		"it is signed, a failed TLSA lookup keeps senders from delivering.",
-	When: hasHosts, Fails: func(e *evidence) diag.Failures {
+	When: hasHosts, Fails: func(e *evidence) rule.Failures {
 		if e.published() {
 			return nil
 		}
-		return diag.FailEach(e.having(unasked), func(h *host) diag.Failures {
-			return diag.Fail("%s. The lookup failed here: %s.", capital(e.reason(h)), diag.Reason(h.tlsa.Err())).About(h.Name)
+		return rule.FailEach(e.having(unasked), func(h *host) rule.Failures {
+			return rule.Fail("%s. The lookup failed here: %s.", capital(e.reason(h)), diag.Reason(h.tlsa.Err())).About(h.Name)
 		})
 	},
 }, {
@@ -293,8 +296,8 @@ var absenceRules = diag.Rules[*evidence]{{
 	Title: "No TLSA records for submission", Requirement: "The submission servers have TLSA records",
 	Advice: "Leave it: few mail clients use DANE. They check the certificate of the server by its name.",
 	When:   func(e *evidence) bool { return e.port != portMail && e.lookedUp() && len(e.misplaced()) == 0 },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!e.published() && len(e.without()) > 0, "There are no TLSA records at %s.", e.names(e.without()))
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(!e.published() && len(e.without()) > 0, "There are no TLSA records at %s.", e.names(e.without()))
 	},
 }, {
 	Code: "dane.host.missing", Severity: diag.Warning, Weight: 20, HoldsWhenUnanswered: true, Ref: "RFC 7672 section 2.2.1",
@@ -303,8 +306,8 @@ var absenceRules = diag.Rules[*evidence]{{
 	Advice: "Publish TLSA records for this host as well, or remove it: an attacker can keep senders from the protected " +
 		"hosts, so that they turn to this one.",
 	When: func(e *evidence) bool { return e.published() },
-	Fails: each(func(e *evidence, h *host) diag.Failures {
-		f := diag.Fail("%s has no TLSA records at %s, and other mail servers have some.", h.Name, e.recordName(h.base))
+	Fails: each(func(e *evidence, h *host) rule.Failures {
+		f := rule.Fail("%s has no TLSA records at %s, and other mail servers have some.", h.Name, e.recordName(h.base))
 		if h.ground == diag.Insecure {
 			f[0].Detail += " Its addresses are not signed either."
 		}
@@ -315,5 +318,5 @@ var absenceRules = diag.Rules[*evidence]{{
 const maxListed = 3
 
 func (e *evidence) names(hosts []*host) string {
-	return diag.Series(diag.Map(hosts, func(h *host) string { return e.recordName(h.base) }), maxListed)
+	return phrase.Series(kit.Map(hosts, func(h *host) string { return e.recordName(h.base) }), maxListed)
 }

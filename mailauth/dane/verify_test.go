@@ -14,19 +14,19 @@ import (
 const maxUnsent = 4
 
 // A kit makes records of the certificates of a world.
-type kit struct {
+type fixture struct {
 	leaf, issuer, root *x509.Certificate
 	chain              []*x509.Certificate
 	now                time.Time
 }
 
-func newKit(t testing.TB, spec diagtest.CertSpec) *kit {
+func newKit(t testing.TB, spec diagtest.CertSpec) *fixture {
 	w := diagtest.NewWorld(t)
 	if spec.Names == nil {
 		spec.Names = []string{"mx.example.com"}
 	}
 	cert := w.Certificate(spec)
-	k := &kit{leaf: cert.Leaf, now: w.Now()}
+	k := &fixture{leaf: cert.Leaf, now: w.Now()}
 	k.root, k.issuer = w.Authorities()
 	for _, der := range cert.Certificate {
 		c, err := x509.ParseCertificate(der)
@@ -36,14 +36,14 @@ func newKit(t testing.TB, spec diagtest.CertSpec) *kit {
 	return k
 }
 
-func (k *kit) verify(records ...Record) Result {
+func (k *fixture) verify(records ...Record) Result {
 	roots := x509.NewCertPool()
 	roots.AddCert(k.root)
 	return Verify(records, Peer{Chain: k.chain, Names: []string{"mx.example.com"}, Now: k.now, Roots: roots})
 }
 
 // reason returns why no record authenticates the server; empty if one does.
-func (k *kit) reason(records ...Record) Reason {
+func (k *fixture) reason(records ...Record) Reason {
 	if err := k.verify(records...).Err(); err != nil {
 		return err.Reason
 	}

@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
 // View renders the report for display.
 func (r *Report) View() *view.View {
 	v := view.Of(r.Domain.String(), r.Verdict, r.Partial)
-	protected := fmt.Sprintf("%d of %s", r.Summary.ProtectedCount, diag.Count(r.Summary.HostCount, "server"))
+	protected := fmt.Sprintf("%d of %s", r.Summary.ProtectedCount, phrase.Count(r.Summary.HostCount, "server"))
 	v.Fact("protected", view.If(r.Summary.HostCount > 0, protected), "dane.tlsa", "dane.certificate",
 		"dane.starttls", "dane.host")
 	v.Fact("mx dnssec", string(r.MXDNSSEC), "dane.mx", "dane.dnssec")
@@ -19,11 +20,11 @@ func (r *Report) View() *view.View {
 	for _, h := range r.Hosts {
 		stands, c := h.stands(), &h.Certificate
 		d.Node(0, stands.Mark, stands.Note, h.Host, view.If(!c.NotAfter.IsZero(),
-			cmp.Or(view.If(c.Expired, "certificate expired"), "certificate: "+diag.Count(c.DaysRemaining, "day"))))
+			cmp.Or(view.If(c.Expired, "certificate expired"), "certificate: "+phrase.Count(c.DaysRemaining, "day"))))
 		for _, t := range h.TLSA {
 			stands := t.stands()
 			d.Node(1, stands.Mark, stands.Note,
-				fmt.Sprintf("%d %d %d %s", t.Usage, t.Selector, t.Matching, diag.Clip(t.Data, 8)),
+				fmt.Sprintf("%d %d %d %s", t.Usage, t.Selector, t.Matching, phrase.Clip(t.Data, 8)),
 				t.UsageName+" "+t.SelectorName+" "+t.MatchingName)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/bimi"
 	"github.com/diagkit/diagkit/mailauth/compose"
@@ -142,11 +144,11 @@ const (
 func (r *Request) subject() (diag.Domain, error) {
 	switch {
 	case r.Email != "" && !r.Domain.IsZero():
-		return diag.Domain{}, diag.Invalid("email", "cannot stand beside domain; give one of them")
+		return diag.Domain{}, input.Invalid("email", "cannot stand beside domain; give one of them")
 	case r.Email != "":
 		return domainOf(r.Email)
 	case r.Domain.IsZero():
-		return diag.Domain{}, diag.Invalid("domain", "is missing; give a domain, or an address in email")
+		return diag.Domain{}, input.Invalid("domain", "is missing; give a domain, or an address in email")
 	default:
 		return r.Domain, nil
 	}
@@ -157,27 +159,27 @@ func domainOf(email string) (diag.Domain, error) {
 	at := strings.LastIndexByte(email, '@')
 	switch {
 	case at < 0:
-		return none, diag.Invalid("email", "%.320q is not an address: it has no @. For a domain use the field domain", email)
+		return none, input.Invalid("email", "%.320q is not an address: it has no @. For a domain use the field domain", email)
 	case len(email) > maxAddress:
-		return none, diag.Invalid("email", "is longer than %d bytes", maxAddress)
+		return none, input.Invalid("email", "is longer than %d bytes", maxAddress)
 	case strings.TrimSpace(email) != email:
-		return none, diag.Invalid("email", "%q has white space around the address", email)
+		return none, input.Invalid("email", "%q has white space around the address", email)
 	case at == 0:
-		return none, diag.Invalid("email", "%q has nothing before the @. For a domain use the field domain: %q", email, email[1:])
+		return none, input.Invalid("email", "%q has nothing before the @. For a domain use the field domain: %q", email, email[1:])
 	case at > maxLocalPart:
-		return none, diag.Invalid("email", "has %d bytes before the @; there may be %d", at, maxLocalPart)
+		return none, input.Invalid("email", "has %d bytes before the @; there may be %d", at, maxLocalPart)
 	}
 	if strings.ContainsAny(email, "<>") {
 		if parsed, err := mail.ParseAddress(email); err == nil {
-			return none, diag.Invalid("email", "must be the address alone: %q", parsed.Address)
+			return none, input.Invalid("email", "must be the address alone: %q", parsed.Address)
 		}
 	}
 	d, err := diag.ParseDomain(email[at+1:])
 	if err != nil {
-		return none, diag.Invalid("email", "%q has no domain name behind the @", email)
+		return none, input.Invalid("email", "%q has no domain name behind the @", email)
 	}
 	if _, err := mail.ParseAddress(email[:at] + "@" + d.String()); err != nil { // RFC 5322 section 3.4.1
-		return none, diag.Invalid("email", "%q is not an address: %q cannot stand before the @", email, email[:at])
+		return none, input.Invalid("email", "%q is not an address: %q cannot stand before the @", email, email[:at])
 	}
 	return d, nil
 }
@@ -282,7 +284,7 @@ func (s *scoring) dkimComponent() *Component[KeyReport] {
 	c := &Component[KeyReport]{Weight: weightDKIM, Measured: shares[worst].Known()}
 	c.Summary = *shares[worst].Summary
 	if rating := shares[worst].Rating; rating != nil {
-		c.Score, c.Band = rating, diag.BandOf(*rating)
+		c.Score, c.Band = rating, rule.BandOf(*rating)
 	}
 	c.Points, c.MaxPoints, _ = shares[worst].Points()
 	c.Findings = []diag.Finding{}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -163,7 +164,7 @@ func TestWorlds(t *testing.T) {
 // consistent checks what holds for every reply.
 func consistent(t *testing.T, r *Report) {
 	t.Helper()
-	assert.LessOrEqual(t, len([]rune(r.Headline)), diag.MaxHeadline)
+	assert.LessOrEqual(t, len([]rune(r.Headline)), rule.MaxHeadline)
 	assert.NotEmpty(t, r.Sub)
 	seen, advised, known := map[string]bool{}, map[string]bool{}, map[diag.Code]bool{}
 	for _, rule := range r.Rules() {

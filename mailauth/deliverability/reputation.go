@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/diagkit/diagkit/mailauth/dnsbl"
 	"github.com/diagkit/diagkit/mailauth/provider"
@@ -34,17 +35,17 @@ type Address struct {
 // Judgement is the verdict of all addresses.
 func (r *ReputationReport) Judgement() diag.Verdict { return r.verdict }
 
-// Unanswered implements [diag.Unanswerer]: the sending addresses are unknown if a lookup failed, and their names if
+// Unanswered implements [rule.Unanswerer]: the sending addresses are unknown if a lookup failed, and their names if
 // reverse DNS did not answer.
-func (r *ReputationReport) Unanswered() []diag.Source {
+func (r *ReputationReport) Unanswered() []rule.Source {
 	if r.open != nil || compose.ReverseOpen(r.Reverse) {
-		return []diag.Source{"DNS"}
+		return []rule.Source{"DNS"}
 	}
 	return nil
 }
 
 // Rules describes what is examined.
-func (*ReputationReport) Rules() []diag.RuleInfo {
+func (*ReputationReport) Rules() []rule.Description {
 	return slices.Concat(reputationRules.Describe(), (*dnsbl.Report)(nil).Rules())
 }
 
@@ -160,7 +161,7 @@ func (r *ReputationReport) judge() {
 		}
 		if own.State == diag.Warned && v.Score != nil {
 			v.Score = new(min(*v.Score, diag.Warning.Cap()))
-			v.Band = diag.BandOf(*v.Score)
+			v.Band = rule.BandOf(*v.Score)
 		}
 	case len(r.Addresses) == 0 && r.quiet:
 		text := reputationTexts["score.address.unneeded"]

@@ -6,6 +6,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/bimi"
 	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/diagkit/diagkit/mailauth/dkim"
@@ -16,33 +17,33 @@ import (
 )
 
 // Rules describes what is examined: by this package, and by those of the components.
-func (*Report) Rules() []diag.RuleInfo {
+func (*Report) Rules() []rule.Description {
 	return slices.Concat(rules.Describe(), addressRules.Describe(), (*ReputationReport)(nil).Rules(), compose.Rules(),
 		(*spf.LookupReport)(nil).Rules(), (*dkim.LookupReport)(nil).Rules(), (*dmarc.LookupReport)(nil).Rules(),
 		(*bimi.LookupReport)(nil).Rules(), (*tlsrpt.LookupReport)(nil).Rules())
 }
 
-var rules = diag.Rules[*scoring]{ground.NoDomain(diag.Rule[*scoring]{
+var rules = rule.Rules[*scoring]{ground.NoDomain(rule.Rule[*scoring]{
 	Code: "score.domain.nxdomain",
-	Fails: func(s *scoring) diag.Failures {
-		return diag.FailIf(s.gone, "The DNS answers NXDOMAIN for %s. Receivers refuse mail from a domain that does not exist.",
+	Fails: func(s *scoring) rule.Failures {
+		return rule.FailIf(s.gone, "The DNS answers NXDOMAIN for %s. Receivers refuse mail from a domain that does not exist.",
 			s.domain)
 	},
 })}
 
-var texts = diag.Texts{
+var texts = rule.Texts{
 	"valid": {Headline: "Domain exists", Sub: "The components say how likely its mail is to be accepted."},
 }
 
-var addressRules = diag.Rules[*scoring]{{
+var addressRules = rule.Rules[*scoring]{{
 	Code: "score.spf.unauthenticated", Severity: diag.Error, Ref: "RFC 9989 section 4.2",
 	Title:       "Sending address is authenticated by neither SPF nor DKIM",
 	Requirement: "Mail from the sending address can be authenticated",
 	Advice: "Add the address, or the service that it belongs to, to the SPF record of the domain, and have its mail " +
 		"signed with a DKIM key of the domain: large receivers refuse mail that neither authenticates.",
 	When: func(s *scoring) bool { return s.tested() != "" && !s.Silent },
-	Fails: func(s *scoring) diag.Failures {
-		return diag.FailIf(s.tested() != eval.Pass && s.unsigned(), "SPF of %s gives %s for %s, and no DKIM key is published "+
+	Fails: func(s *scoring) rule.Failures {
+		return rule.FailIf(s.tested() != eval.Pass && s.unsigned(), "SPF of %s gives %s for %s, and no DKIM key is published "+
 			"with which its mail could be signed.", s.domain, s.tested(), s.sender)
 	},
 }, {
@@ -52,8 +53,8 @@ var addressRules = diag.Rules[*scoring]{{
 	Advice: "Add the address, or the service that it belongs to, to the SPF record of the domain; or make sure that " +
 		"the return path of its mail is in a domain whose SPF lets it pass, and that the mail is signed for this one.",
 	When: func(s *scoring) bool { return s.tested() != "" },
-	Fails: func(s *scoring) diag.Failures {
-		return diag.FailIf(s.tested() != eval.Pass, "SPF of %s gives %s for %s: mail from there with this return path is not "+
+	Fails: func(s *scoring) rule.Failures {
+		return rule.FailIf(s.tested() != eval.Pass, "SPF of %s gives %s for %s: mail from there with this return path is not "+
 			"authenticated by SPF.", s.domain, s.tested(), s.sender)
 	},
 }, {
@@ -63,8 +64,8 @@ var addressRules = diag.Rules[*scoring]{{
 	Advice: "If the host sends mail of the domain, replace the SPF record v=spf1 -all with one that lists every " +
 		"sender, and sign the mail. If it should not, keep the record: receivers refuse that mail.",
 	When: func(s *scoring) bool { return !s.sender.IsZero() },
-	Fails: func(s *scoring) diag.Failures {
-		return diag.FailIf(s.Silent, "The SPF record of %s lets no host send, so that mail from %s fails.",
+	Fails: func(s *scoring) rule.Failures {
+		return rule.FailIf(s.Silent, "The SPF record of %s lets no host send, so that mail from %s fails.",
 			s.domain, s.sender)
 	},
 }}
@@ -92,7 +93,7 @@ func (s *scoring) tested() eval.Outcome {
 	return ""
 }
 
-var addressTexts = diag.Texts{
+var addressTexts = rule.Texts{
 	"valid": {Headline: "Sending address passes SPF", Sub: "Receivers that ask for SPF accept mail from it."},
 	"invalid": {Headline: "SPF does not let the sending address pass, and nothing signs",
 		Sub: "Receivers refuse mail that neither SPF nor DKIM authenticates. List the address, and have its mail signed."},
@@ -102,32 +103,32 @@ var addressTexts = diag.Texts{
 		Sub: "The record is in order, but mail from the address is not authenticated by it. Add the address or its service."},
 }
 
-var reputationRules = append(diag.Rules[*ReputationReport]{{
+var reputationRules = append(rule.Rules[*ReputationReport]{{
 	Code: "score.address.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
 	Title:       "Mail servers could not be looked up",
 	Requirement: "The name servers answer for the MX records, whose hosts are taken for those that send",
 	Advice: "Check that the name servers answer for the MX records and their hosts, or give the sending address in the " +
 		"field ip.",
-	Fails: func(r *ReputationReport) diag.Failures {
+	Fails: func(r *ReputationReport) rule.Failures {
 		if r.open == nil || len(r.Addresses) > 0 {
 			return nil
 		}
-		return diag.Fail("No address to ask blocklists about is known: the lookup of the mail servers failed: %s.", diag.Reason(r.open))
+		return rule.Fail("No address to ask blocklists about is known: the lookup of the mail servers failed: %s.", diag.Reason(r.open))
 	},
 }, {
 	Code: "score.address.unneeded", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 10.1.2",
 	Title:       "No sending address to examine, and none is needed",
 	Requirement: "The domain sends mail, which comes from some address",
 	Advice:      "Leave it: blocklists say nothing about a domain that sends no mail.",
-	Fails: func(r *ReputationReport) diag.Failures {
-		return diag.FailIf(r.quiet, "The domain sends no mail, as far as its records tell.")
+	Fails: func(r *ReputationReport) rule.Failures {
+		return rule.FailIf(r.quiet, "The domain sends no mail, as far as its records tell.")
 	},
 }, {
 	Code: "score.address.none", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5782 section 2.1",
 	Title: "No sending address is known", Requirement: "An address that sends mail is known",
 	Advice: "Give the address of the host that sends the mail in the field ip, to have blocklists asked about it.",
-	Fails: func(r *ReputationReport) diag.Failures {
-		return diag.FailIf(len(r.Addresses) == 0 && r.open == nil && !r.quiet, "The request gave no address, and no mail server of the domain has one.")
+	Fails: func(r *ReputationReport) rule.Failures {
+		return rule.FailIf(len(r.Addresses) == 0 && r.open == nil && !r.quiet, "The request gave no address, and no mail server of the domain has one.")
 	},
 }, {
 	Code: "score.address.assumed", Severity: diag.Info, HoldsWhenUnanswered: true, Ref: "RFC 5782 section 2.1",
@@ -136,11 +137,11 @@ var reputationRules = append(diag.Rules[*ReputationReport]{{
 	Advice: "Give the address of the host that sends the mail in the field ip: it need not be a mail server of the " +
 		"domain.",
 	When: func(r *ReputationReport) bool { return len(r.Addresses) > 0 },
-	Fails: func(r *ReputationReport) diag.Failures {
+	Fails: func(r *ReputationReport) rule.Failures {
 		if !r.Assumed {
 			return nil
 		}
-		f := diag.Fail("The request gave no address, so that blocklists were asked about %s of the hosts that receive mail of "+
+		f := rule.Fail("The request gave no address, so that blocklists were asked about %s of the hosts that receive mail of "+
 			"the domain.", r.count())
 		if r.service != nil {
 			f[0].Detail += fmt.Sprintf(" They belong to %s, which may send from others: this says little about mail of the domain.",
@@ -160,7 +161,7 @@ func (r *ReputationReport) count() string {
 	return fmt.Sprintf("%d addresses", len(r.Addresses))
 }
 
-var reputationTexts = diag.Texts{
+var reputationTexts = rule.Texts{
 	"valid": {Headline: "Nothing is known against the sending addresses", Sub: "Check again when mail is rejected."},
 	"warning": {Headline: "Reverse DNS of a sending address is incomplete",
 		Sub: "Large receivers refuse mail from it. Have its operator publish a name that leads back to the address."},

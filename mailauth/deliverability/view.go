@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/compose"
 )
@@ -28,7 +29,7 @@ func (r *Report) View() *view.View {
 	c.TLSRPT.draw(d, compose.TLSRPT)
 	b := &r.Breakdown
 	v.Fact("earned", view.If(b.Max > 0, fmt.Sprintf("%d of %d points", b.Earned, b.Max)))
-	v.Fact("capped", view.If(b.Penalty > 0, diag.Count(b.Penalty, "point")+" less: "+
+	v.Fact("capped", view.If(b.Penalty > 0, phrase.Count(b.Penalty, "point")+" less: "+
 		cmp.Or(view.If(len(v.Findings) > 0, "an average must not hide a fault"), "not all is known")))
 	if c.SPF != nil {
 		v.Fact("spf", c.SPF.Record, "spf")

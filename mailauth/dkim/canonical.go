@@ -10,7 +10,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // Canonicalization determines which changes in transit a signature tolerates (RFC 6376 section 3.4).
@@ -23,7 +23,7 @@ const (
 )
 
 // Values lists the algorithms.
-func (Canonicalization) Values() []string { return diag.Values(Simple, Relaxed) }
+func (Canonicalization) Values() []string { return kit.Values(Simple, Relaxed) }
 
 func (c Canonicalization) other() Canonicalization {
 	if c == Simple {

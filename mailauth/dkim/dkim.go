@@ -34,7 +34,10 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
@@ -125,7 +128,7 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 	if !answered(e) {
 		return e.report(env.Now()), nil
 	}
-	e.addRecords(diag.Map(e.txt.Records, diag.TXTStrings))
+	e.addRecords(kit.Map(e.txt.Records, diag.TXTStrings))
 	if absent(e) && e.node.Err() == nil && !e.node.NXDomain() && !e.wildcard.Exists() {
 		if err := e.guess(ctx, env); err != nil {
 			return nil, err
@@ -139,7 +142,7 @@ func (e *evidence) report(ended time.Time) *LookupReport {
 	r := &LookupReport{
 		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.txt, e.found.Records, e.now, ended), Verdict: v,
 		Selector: e.selector, KeyFields: e.fields(v), Partial: e.partial(),
-		Service: diag.OrZero(e.service()).Name, KnownSelectors: append([]string{}, e.others...),
+		Service: kit.OrZero(e.service()).Name, KnownSelectors: append([]string{}, e.others...),
 	}
 	if e.node.Err() == nil {
 		r.OtherSelectors = possibleSelectors
@@ -153,10 +156,10 @@ func (e *evidence) report(ended time.Time) *LookupReport {
 // Validate examines the text of a record alone, without DNS lookups. The error is a *[diag.InputError].
 func Validate(req ValidateRequest) (*ValidateReport, error) {
 	if strings.TrimSpace(req.Record) == "" {
-		return nil, diag.Invalid("record", "is empty; give the text of the TXT record, such as v=DKIM1; k=rsa; p=…")
+		return nil, input.Invalid("record", "is empty; give the text of the TXT record, such as v=DKIM1; k=rsa; p=…")
 	}
 	if len(req.Record) > maxRecordLength {
-		return nil, diag.Invalid("record", "is longer than %d bytes", maxRecordLength)
+		return nil, input.Invalid("record", "is longer than %d bytes", maxRecordLength)
 	}
 	e := &evidence{}
 	parts, line := diag.PastedTXT(req.Record)
@@ -169,10 +172,10 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 }
 
 // Rules describes what is examined.
-func (*LookupReport) Rules() []diag.RuleInfo { return rules().Describe() }
+func (*LookupReport) Rules() []rule.Description { return rules().Describe() }
 
 // Rules describes what is examined.
-func (*ValidateReport) Rules() []diag.RuleInfo { return rules().Describe() }
+func (*ValidateReport) Rules() []rule.Description { return rules().Describe() }
 
 // Verify verifies each DKIM-Signature of a message, whose text message.Read takes from a reader. Whatever is wrong with
 // the message, it returns a result; an error means that the context has ended.
@@ -235,8 +238,8 @@ func (e *evidence) fields(v diag.Verdict) KeyFields {
 	}
 	f := KeyFields{
 		Valid: v.State == diag.Valid || v.State == diag.Warned, Version: clean(k.Version), KeyType: k.Type,
-		PublicKey: diag.OrZero(k.Details), HashAlgorithms: diag.Map(k.Hashes, clean), ServiceTypes: diag.Map(k.Services, clean),
-		Flags: diag.Map(k.Flags, clean), Testing: k.testing(),
+		PublicKey: kit.OrZero(k.Details), HashAlgorithms: kit.Map(k.Hashes, clean), ServiceTypes: kit.Map(k.Services, clean),
+		Flags: kit.Map(k.Flags, clean), Testing: k.testing(),
 		StrictIdentity: k.Strict(), Revoked: k.Revoked, Notes: clean(k.Notes), ParsedTags: k.List.Parsed(),
 		LengthBytes: len(k.List.Text), StringsCount: len(e.found.Strings),
 	}

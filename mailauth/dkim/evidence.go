@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/provider"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/miekg/dns"
@@ -132,13 +134,13 @@ func (e *evidence) existenceKnown() bool {
 }
 
 const (
-	fromRecord diag.Source = "record" // the TXT records at the selector
-	fromDomain diag.Source = "domain" // whether the domain exists
+	fromRecord rule.Source = "record" // the TXT records at the selector
+	fromDomain rule.Source = "domain" // whether the domain exists
 )
 
-// Unanswered implements [diag.Unanswerer].
-func (e *evidence) Unanswered() []diag.Source {
-	return diag.Unanswered(map[diag.Source]bool{
+// Unanswered implements [rule.Unanswerer].
+func (e *evidence) Unanswered() []rule.Source {
+	return rule.Unanswered(map[rule.Source]bool{
 		fromRecord: !lookedUp(e) || answered(e), fromDomain: e.existenceKnown(),
 	})
 }
@@ -217,7 +219,7 @@ func (e *evidence) service() *provider.Service {
 }
 
 func textsOf(a diag.Answer[*dns.TXT]) []string {
-	list := diag.Map(a.Records, diag.TXT)
+	list := kit.Map(a.Records, diag.TXT)
 	slices.Sort(list)
 	return list
 }

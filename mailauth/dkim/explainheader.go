@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 
@@ -122,7 +122,7 @@ func (c *Checker) tagged(signed []int) []change {
 				}
 				rest = bytes.TrimLeft(rest[n:], " \t")
 				list = append(list, change{i, slices.Concat(f.Raw[:len(f.Raw)-len(value)], []byte(" "), rest), SubjectTagged,
-					fmt.Sprintf("%q was added before the subject", diag.Quote(string(bytes.TrimSpace(value[:len(value)-len(rest)]))))})
+					fmt.Sprintf("%q was added before the subject", phrase.Quote(string(bytes.TrimSpace(value[:len(value)-len(rest)]))))})
 			}
 			break
 		}

@@ -9,7 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
@@ -35,7 +36,7 @@ const (
 )
 
 // Values lists the types.
-func (KeyType) Values() []string { return diag.Values(RSA, Ed25519, unknownType) }
+func (KeyType) Values() []string { return kit.Values(RSA, Ed25519, unknownType) }
 
 // Form is the encoding of a key's bytes.
 type Form string
@@ -298,5 +299,5 @@ func quoted(s string) string {
 	if len(s) > maxQuoted {
 		s = strings.ToValidUTF8(s[:maxQuoted], "") + "…"
 	}
-	return fmt.Sprintf("%q", diag.Quote(s))
+	return fmt.Sprintf("%q", phrase.Quote(s))
 }

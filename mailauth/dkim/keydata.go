@@ -14,7 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
@@ -226,17 +226,17 @@ func whyNoKey(data []byte, t KeyType) string {
 		return "p= holds a public key in the format of OpenSSH, which is not a SubjectPublicKeyInfo"
 	}
 	if t == Ed25519 && !headed(data) { // RFC 8463 section 4
-		return fmt.Sprintf("the Ed25519 key in p= has %s, not %d", diag.Count(len(data), "byte"), ed25519.PublicKeySize)
+		return fmt.Sprintf("the Ed25519 key in p= has %s, not %d", phrase.Count(len(data), "byte"), ed25519.PublicKeySize)
 	}
 	declared, ok := derLength(data)
 	switch {
 	case !ok:
 		return fmt.Sprintf("the %s in p= are not an RSA key: a SubjectPublicKeyInfo in DER does not begin so",
-			diag.Count(len(data), "byte"))
+			phrase.Count(len(data), "byte"))
 	case declared > len(data):
 		return fmt.Sprintf("the key in p= is cut off: it has %d of its %d bytes", len(data), declared)
 	case declared < len(data):
-		return fmt.Sprintf("%s follow the key in p=, which has %d", diag.Count(len(data)-declared, "byte"), declared)
+		return fmt.Sprintf("%s follow the key in p=, which has %d", phrase.Count(len(data)-declared, "byte"), declared)
 	default:
 		return fmt.Sprintf("the %d bytes in p= are not a SubjectPublicKeyInfo with an RSA key", len(data))
 	}

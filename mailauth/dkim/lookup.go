@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/miekg/dns"
 	"golang.org/x/net/publicsuffix"
 )
@@ -25,25 +27,25 @@ const (
 )
 
 // Values lists the possible values.
-func (OtherSelectors) Values() []string { return diag.Values(noSelectors, possibleSelectors) }
+func (OtherSelectors) Values() []string { return kit.Values(noSelectors, possibleSelectors) }
 
 func check(req LookupRequest) error {
 	if req.Domain.IsZero() {
-		return diag.Invalid("domain", "is missing")
+		return input.Invalid("domain", "is missing")
 	}
 	if req.Selector.IsZero() {
-		return diag.Invalid("selector", "is missing; it is what s= of a DKIM-Signature field says")
+		return input.Invalid("selector", "is missing; it is what s= of a DKIM-Signature field says")
 	}
 	selector := req.Selector.String()
 	if before, _, ok := strings.Cut("."+selector+".", "."+label+"."); ok {
 		if before = strings.Trim(before, "."); before == "" {
-			return diag.Invalid("selector", "%q has no selector before %s; it is what s= of a DKIM-Signature field says",
+			return input.Invalid("selector", "%q has no selector before %s; it is what s= of a DKIM-Signature field says",
 				selector, label)
 		}
-		return diag.Invalid("selector", "%q is a name of the DNS; enter the part before %s: %q", selector, label, before)
+		return input.Invalid("selector", "%q is a name of the DNS; enter the part before %s: %q", selector, label, before)
 	}
 	if name := selector + "." + label + "." + req.Domain.String(); len(name) > maxName {
-		return diag.Invalid("selector", "is too long for this domain: %s has %d characters, and a name has at most %d",
+		return input.Invalid("selector", "is too long for this domain: %s has %d characters, and a name has at most %d",
 			name, len(name), maxName)
 	}
 	return nil
@@ -119,7 +121,7 @@ var common = []string{
 
 // CommonSelectors are 40 selectors that services and mail servers give to their keys. The caller owns the list.
 func CommonSelectors() []diag.Selector {
-	return diag.Map(common, diag.MustSelector)
+	return kit.Map(common, diag.MustSelector)
 }
 
 // A Search is the result of looking up several selectors of a domain.
@@ -202,6 +204,6 @@ func (e *evidence) guess(ctx context.Context, env *diag.Env) error {
 	if err != nil {
 		return err
 	}
-	e.others = diag.Map(found.Usable, diag.Selector.String)
+	e.others = kit.Map(found.Usable, diag.Selector.String)
 	return nil
 }

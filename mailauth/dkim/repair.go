@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"golang.org/x/crypto/cryptobyte"
 )
@@ -43,7 +43,7 @@ func repair(text string, flags ...string) string {
 var allFlags = []string{"y", "s"}
 
 // armour are the lines around a key in a PEM file (RFC 7468 section 2).
-var armour = diag.Regexp(`-{2,}\s*(?:BEGIN|END)[A-Z ]*-{2,}`)
+var armour = kit.Regexp(`-{2,}\s*(?:BEGIN|END)[A-Z ]*-{2,}`)
 
 // noise removes what gets into records in transit: characters of other notations, and characters that are invisible or
 // look like quotation marks.

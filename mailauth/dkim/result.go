@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/message"
@@ -33,7 +35,7 @@ const (
 
 // Values lists the results.
 func (AuthResult) Values() []string {
-	return diag.Values(None, Pass, Fail, Policy, Neutral, TempError, PermError, Unchecked)
+	return kit.Values(None, Pass, Fail, Policy, Neutral, TempError, PermError, Unchecked)
 }
 
 // A Result is the verification of one DKIM-Signature. Its cryptographic verdict is in BodyHashOK and SignatureOK, what
@@ -109,7 +111,7 @@ const (
 
 // Values lists the causes.
 func (Cause) Values() []string {
-	return diag.Values(BodyChanged, FooterAdded, BannerAdded, BodyCutOff, BodyReencoded, WhiteSpace, HeaderChanged,
+	return kit.Values(BodyChanged, FooterAdded, BannerAdded, BodyCutOff, BodyReencoded, WhiteSpace, HeaderChanged,
 		SubjectTagged, FromRewritten, FieldAdded, OtherKey, EmptyBody, MailboxQuoted, WrongCanonicalization,
 		BadSignature, OtherHash, SyntaxError, TagMissing, Unsupported, DomainMismatch, FromUnsigned, KeyMissing,
 		KeyRevoked, KeyUnusable, KeyAmbiguous, KeyUnknown, HeaderTooLong, Refused)
@@ -145,7 +147,7 @@ const (
 
 // Values lists the issues.
 func (IssueCode) Values() []string {
-	return diag.Values(issueSHA1, issueShortKey, issueDraft, IssueExpired, issueFuture, issueTimes, issueLength,
+	return kit.Values(issueSHA1, issueShortKey, issueDraft, IssueExpired, issueFuture, issueTimes, issueLength,
 		issueAppended, issueTesting, IssuePublicSuffix, IssueFromAdded)
 }
 
@@ -186,7 +188,7 @@ func (s *Signature) issues(c *Checker, check Check, at time.Time) []Issue {
 		add(issueTimes, false, "x", "The signature expires no later than it was made (x= is not after t=).")
 	}
 	if s.Length != nil { // RFC 6376 section 8.2
-		first := diag.Count(*s.Length, "byte")
+		first := phrase.Count(*s.Length, "byte")
 		if more := c.bodies.sizes[s.Body] - *s.Length; more > 0 {
 			add(issueAppended, false, "l", "The signature covers only the first %s of the body (l=): the last %d are not signed.", first, more)
 		} else {
@@ -226,7 +228,7 @@ func (r *Result) judge(c *Checker, at time.Time, cut bool) {
 	if p := check.Key; p != nil {
 		r.Key, r.KeyRecord = p.Key, clean(p.Record)
 		if p.Key != nil {
-			r.PublicKey, r.Testing = diag.OrZero(p.Key.Details), p.Key.testing()
+			r.PublicKey, r.Testing = kit.OrZero(p.Key.Details), p.Key.testing()
 		}
 	}
 	r.Issues = s.issues(c, check, at)
@@ -250,7 +252,7 @@ func (r *Result) describe(c *Checker) {
 	r.Domain, r.Selector, r.Identity = s.Domain.String(), s.Selector, clean(s.Identity)
 	r.Algorithm = clean(s.Algorithm)
 	r.Canonicalization = clean(string(s.Header) + "/" + string(s.Body))
-	r.SignedAt, r.ExpiresAt, r.BodyLength = diag.OrZero(s.Time), diag.OrZero(s.Expires), s.Length
+	r.SignedAt, r.ExpiresAt, r.BodyLength = kit.OrZero(s.Time), kit.OrZero(s.Expires), s.Length
 	if !s.KeyName.IsZero() {
 		r.KeyName = s.KeyName.String()
 	}

@@ -10,22 +10,24 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 	return slices.Concat(lookupRules, atTarget(slices.Concat(recordRules, syntaxRules,
-		keyRules.With(diag.Rule[*evidence]{Category: factorKey, When: hasUsableKey}),
-		strengthRules.With(diag.Rule[*evidence]{Category: factorStrength, When: isRSA}),
-		useRules.With(diag.Rule[*evidence]{Category: factorUse, When: hasUsableKey})))).Reading(fromRecord)
+		keyRules.With(rule.Rule[*evidence]{Category: factorKey, When: hasUsableKey}),
+		strengthRules.With(rule.Rule[*evidence]{Category: factorStrength, When: isRSA}),
+		useRules.With(rule.Rule[*evidence]{Category: factorUse, When: hasUsableKey})))).Reading(fromRecord)
 })
 
 // atTarget adds to rules about a record who can change it, if the selector is an alias (CNAME) into another
 // organization: nothing can be published at the alias (RFC 1034 section 3.6.2), and the key is not the domain's own.
-func atTarget(rules diag.Rules[*evidence]) diag.Rules[*evidence] {
+func atTarget(rules rule.Rules[*evidence]) rule.Rules[*evidence] {
 	for i := range rules {
 		fails, severity := rules[i].Fails, rules[i].Severity
-		rules[i].Fails = func(e *evidence) diag.Failures {
+		rules[i].Fails = func(e *evidence) rule.Failures {
 			list := fails(e)
 			if !e.delegated() {
 				return list
@@ -53,7 +55,7 @@ func (e *evidence) adviceAtTarget() string {
 		s.Name, e.target(), s.Name)
 }
 
-var kit = taglist.Kit[*evidence]{
+var tagRules = taglist.Kit[*evidence]{
 	Format: format, Ref: "RFC 6376 section 3.2",
 	Found:   func(e *evidence) *taglist.Found { return &e.found },
 	Suggest: func(e *evidence) string { return e.repaired },
@@ -61,21 +63,21 @@ var kit = taglist.Kit[*evidence]{
 
 const keySection = "RFC 6376 section 3.6.1"
 
-var syntaxRules = diag.Rules[*evidence]{
-	kit.Syntax(diag.Rule[*evidence]{
+var syntaxRules = rule.Rules[*evidence]{
+	tagRules.Syntax(rule.Rule[*evidence]{
 		Code: "dkim.record.version", Severity: diag.Critical, Weight: 10, Category: factorSyntax, Ref: keySection,
 		Title:       "DKIM record does not begin with v=DKIM1",
 		Requirement: "The tag v comes first and says DKIM1, or is left out",
 		Advice:      "Begin the record with exactly v=DKIM1; in this letter case: verifiers discard the record otherwise.",
 		When:        inOrder,
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			if e.quoted {
-				return diag.Fail("The record does not begin with v=DKIM1: it has quotation marks around it, which belong in zone " +
+				return rule.Fail("The record does not begin with v=DKIM1: it has quotation marks around it, which belong in zone " +
 					"files only.").About("v").Suggesting(cmp.Or(e.repaired, e.key.List.Text))
 			}
-			list := kit.Faults(taglist.Misplaced)(e)
+			list := tagRules.Faults(taglist.Misplaced)(e)
 			if len(list) == 0 && e.masked() {
-				list = diag.Fail("").Suggesting(e.repaired)
+				list = rule.Fail("").Suggesting(e.repaired)
 			}
 			for i := range list {
 				list[i].Detail = e.beginning()
@@ -87,30 +89,30 @@ var syntaxRules = diag.Rules[*evidence]{
 			return list.About("v")
 		},
 	}),
-	kit.Syntax(diag.Rule[*evidence]{
+	tagRules.Syntax(rule.Rule[*evidence]{
 		Code: "dkim.record.syntax", Severity: diag.Error, Weight: 8, Category: factorSyntax,
 		When: func(e *evidence) bool { return inOrder(e) && !e.bare() && e.foreign() == "" },
 	}, taglist.Empty, taglist.NoEquals, taglist.BadName, taglist.BadValue, taglist.Unparted, badList),
-	kit.Repeated(diag.Rule[*evidence]{
+	tagRules.Repeated(rule.Rule[*evidence]{
 		Code: "dkim.record.repeated", Severity: diag.Error, Weight: 2, Category: factorSyntax, When: inOrder,
 	}),
-	kit.Joined(diag.Rule[*evidence]{
+	tagRules.Joined(rule.Rule[*evidence]{
 		Code: "dkim.record.joined", Severity: diag.Error, Ref: "RFC 6376 section 3.6.2.2", When: inOrder,
 	}),
-	kit.Long(diag.Rule[*evidence]{
+	tagRules.Long(rule.Rule[*evidence]{
 		Code: "dkim.record.string.long", Severity: diag.Error, Ref: "RFC 1035 section 3.3",
 		When: func(e *evidence) bool { return hasSingleRecord(e) && !lookedUp(e) && !e.quoted },
 	}),
-	kit.Line(diag.Rule[*evidence]{Code: "dkim.record.line", Severity: diag.Info}),
+	tagRules.Line(rule.Rule[*evidence]{Code: "dkim.record.line", Severity: diag.Info}),
 	{
 		Code: "dkim.record.granularity", Severity: diag.Warning, Ref: "RFC 6376 appendix D",
 		Title: "Obsolete tag g limits the key", Requirement: "No obsolete tag g limits the key to some addresses",
 		Advice: "Remove the tag g: old verifiers refuse the key for other local parts, present ones ignore the tag.",
 		When:   inOrder,
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			g, ok := e.key.List.Tag("g")
-			return e.in("g", diag.FailIf(ok && g.Value != "*", "The tag g=%s is obsolete; verifiers of RFC 4871 used the "+
-				"key for %s.", diag.Quote(g.Value), granularity(g.Value))).Suggesting(e.repaired)
+			return e.in("g", rule.FailIf(ok && g.Value != "*", "The tag g=%s is obsolete; verifiers of RFC 4871 used the "+
+				"key for %s.", phrase.Quote(g.Value), granularity(g.Value))).Suggesting(e.repaired)
 		},
 	},
 	{
@@ -118,9 +120,9 @@ var syntaxRules = diag.Rules[*evidence]{
 		DependsOn: []diag.Code{"dkim.record.granularity"}, Ref: "RFC 6376 appendix D",
 		Title: "Obsolete tag g in the record", Requirement: "The record has no obsolete tag g",
 		Advice: "Remove the tag g when you next change the record: verifiers ignore it.",
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			_, ok := e.key.List.Tag("g")
-			return e.in("g", diag.FailIf(ok, "The tag g=* is obsolete, and verifiers ignore it.")).Suggesting(e.repaired)
+			return e.in("g", rule.FailIf(ok, "The tag g=* is obsolete, and verifiers ignore it.")).Suggesting(e.repaired)
 		},
 	},
 }
@@ -130,7 +132,7 @@ func granularity(value string) string {
 	if value == "" {
 		return "no address"
 	}
-	return "no local parts but those that match " + diag.Quote(value)
+	return "no local parts but those that match " + phrase.Quote(value)
 }
 
 // masked reports whether a quotation mark or an invisible character precedes the v, so that v is not the name of the
@@ -170,7 +172,7 @@ func (e *evidence) bare() bool {
 	return e.key != nil && len(e.key.List.Tags) == 0 && repair(e.key.List.Text) != ""
 }
 
-func (e *evidence) in(tag string, list diag.Failures) diag.Failures {
+func (e *evidence) in(tag string, list rule.Failures) rule.Failures {
 	t, ok := e.key.List.Tag(tag)
 	for i := range list {
 		if list[i].Target = tag; ok {
@@ -180,40 +182,40 @@ func (e *evidence) in(tag string, list diag.Failures) diag.Failures {
 	return list
 }
 
-var texts = diag.Texts{string(diag.Valid): {
+var texts = rule.Texts{string(diag.Valid): {
 	Headline: "DKIM key is published correctly",
 	Sub:      "Verifiers find the key and can use it. The header of a message shows whether your mail is signed with it.",
 }}
 
 // textsOffline are those of a record that need not be published.
-var textsOffline = diag.Texts{string(diag.Valid): {
+var textsOffline = rule.Texts{string(diag.Valid): {
 	Headline: "DKIM record is valid",
 	Sub:      "Verifiers can use the key once the record is published at its selector.",
 }}
 
 var (
-	factorRecord   = diag.Category{Code: "record", Label: "Record"}
-	factorSyntax   = diag.Category{Code: "syntax", Label: "Syntax"}
-	factorKey      = diag.Category{Code: "key", Label: "Public key"}
-	factorStrength = diag.Category{Code: "strength", Label: "Key strength"}
-	factorUse      = diag.Category{Code: "use", Label: "Permitted use"}
+	factorRecord   = rule.Category{Code: "record", Label: "Record"}
+	factorSyntax   = rule.Category{Code: "syntax", Label: "Syntax"}
+	factorKey      = rule.Category{Code: "key", Label: "Public key"}
+	factorStrength = rule.Category{Code: "strength", Label: "Key strength"}
+	factorUse      = rule.Category{Code: "use", Label: "Permitted use"}
 )
 
-var lookupRules = diag.Rules[*evidence]{ground.NoDomain(diag.Rule[*evidence]{
-	Code: "dkim.domain.nxdomain", Reads: []diag.Source{fromDomain}, When: lookedUp,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.nonexistent(), "The DNS answers NXDOMAIN for %s.", e.domain)
+var lookupRules = rule.Rules[*evidence]{ground.NoDomain(rule.Rule[*evidence]{
+	Code: "dkim.domain.nxdomain", Reads: []rule.Source{fromDomain}, When: lookedUp,
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.nonexistent(), "The DNS answers NXDOMAIN for %s.", e.domain)
 	},
 }), {
 	Code: "dkim.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 6376 section 6.1.2",
 	Title: "DKIM key could not be looked up", Requirement: "The name servers answer for the DKIM key",
 	Advice: "Check the name servers of the domain: until they answer, verifiers defer mail or treat it as unsigned.",
 	When:   func(e *evidence) bool { return lookedUp(e) && !e.nonexistent() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if answered(e) && e.existenceKnown() {
 			return nil
 		} else if answered(e) {
-			return diag.Fail("There is no record at %s, and whether the domain exists is not known: the SOA lookup of %s failed: %s.",
+			return rule.Fail("There is no record at %s, and whether the domain exists is not known: the SOA lookup of %s failed: %s.",
 				e.name(), e.domain, diag.Reason(e.apex.Err()))
 		}
 		detail := fmt.Sprintf("The TXT lookup of %s failed: %s.", e.name(), diag.Reason(e.txt.Err()))
@@ -221,7 +223,7 @@ var lookupRules = diag.Rules[*evidence]{ground.NoDomain(diag.Rule[*evidence]{
 			detail = fmt.Sprintf("%s is an alias (CNAME) of %s, whose TXT lookup failed: %s.", e.name(), e.target(),
 				diag.Reason(e.txt.Err()))
 		}
-		return diag.Failures{{Detail: detail, Target: e.name()}}.Because(e.txt.Err())
+		return rule.Failures{{Detail: detail, Target: e.name()}}.Because(e.txt.Err())
 	},
 }, {
 	Code: "dkim.record.alias.dangling", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
@@ -230,8 +232,8 @@ var lookupRules = diag.Rules[*evidence]{ground.NoDomain(diag.Rule[*evidence]{
 	Advice: "Ask the service that runs the target to publish the key there, or copy the present target from its " +
 		"settings; remove the CNAME if you no longer use the service.",
 	When: aliased,
-	Fails: func(e *evidence) diag.Failures {
-		failure := diag.Failure{Target: e.target()}
+	Fails: func(e *evidence) rule.Failures {
+		failure := rule.Failure{Target: e.target()}
 		where := e.target()
 		if s := e.service(); s != nil {
 			where += " of " + s.Name
@@ -246,17 +248,17 @@ var lookupRules = diag.Rules[*evidence]{ground.NoDomain(diag.Rule[*evidence]{
 		default:
 			failure.Detail = fmt.Sprintf("%s is an alias (CNAME) of %s, which has no TXT record.", e.name(), where)
 		}
-		return diag.Failures{failure}
+		return rule.Failures{failure}
 	},
 }, {
 	Code: "dkim.record.missing", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 10, Category: factorRecord,
-	Reads: []diag.Source{fromRecord, fromDomain}, DependsOn: []diag.Code{"dkim.record.unknown"},
+	Reads: []rule.Source{fromRecord, fromDomain}, DependsOn: []diag.Code{"dkim.record.unknown"},
 	Ref: "RFC 6376 section 3.6.2.1", Title: "No DKIM key at this selector",
 	Requirement: "There is a DKIM key at the selector",
 	Advice: "Publish the record that your mail system or service shows for this selector, or check the selector: it " +
 		"is s= of a DKIM-Signature field.",
 	When: func(e *evidence) bool { return !aliased(e) || e.txt.Exists() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		f := missing(e)
 		if found := e.elsewhere(); len(f) > 0 && len(found) > 0 {
 			f[0].Detail += " " + found[0].Detail
@@ -268,13 +270,13 @@ var lookupRules = diag.Rules[*evidence]{ground.NoDomain(diag.Rule[*evidence]{
 	},
 }}
 
-func missing(e *evidence) diag.Failures {
+func missing(e *evidence) rule.Failures {
 	if len(e.strangers) > 0 && len(e.found.Records) == 0 {
 		where := ""
 		if fromWildcard(e) {
 			where = "comes from a wildcard and "
 		}
-		return diag.Fail("The TXT record at %s %sis not a DKIM key: %q.", e.name(), where, diag.Quote(e.strangers[0]))
+		return rule.Fail("The TXT record at %s %sis not a DKIM key: %q.", e.name(), where, phrase.Quote(e.strangers[0]))
 	}
 	more := "."
 	switch {
@@ -285,24 +287,24 @@ func missing(e *evidence) diag.Failures {
 	case e.node.Err() == nil:
 		more = fmt.Sprintf(". %s exists, so there may be keys at other selectors.", e.parent())
 	}
-	return diag.FailIf(len(e.found.Records) == 0, "There is no TXT record at %s%s", e.name(), more)
+	return rule.FailIf(len(e.found.Records) == 0, "There is no TXT record at %s%s", e.name(), more)
 }
 
-func (e *evidence) elsewhere() diag.Failures {
-	return diag.FailEach(e.places, func(p place) diag.Failures {
+func (e *evidence) elsewhere() rule.Failures {
+	return rule.FailEach(e.places, func(p place) rule.Failures {
 		for _, text := range textsOf(p.answer) {
 			k := ParseKey(text)
 			if !format.Is(text) || k.Err() != nil {
 				continue
 			}
-			return diag.Fail("There is one at %s, the name of the selector %s; verifiers look for it at %s.", p.name, p.what,
+			return rule.Fail("There is one at %s, the name of the selector %s; verifiers look for it at %s.", p.name, p.what,
 				e.name()).About(p.name).Suggesting(text)
 		}
 		return nil
 	})
 }
 
-var recordRules = diag.Rules[*evidence]{
+var recordRules = rule.Rules[*evidence]{
 	{
 		Code: "dkim.record.split", Severity: diag.Critical, Weight: 5, Category: factorRecord,
 		Ref: "RFC 6376 section 3.6.2.2", Title: "DKIM key spread over several TXT records",
@@ -310,19 +312,19 @@ var recordRules = diag.Rules[*evidence]{
 		Advice: "Publish the suggested record as one TXT record, split into strings of at most 255 bytes, and remove " +
 			"the parts.",
 		When: func(e *evidence) bool { return lookedUp(e) && len(e.found.Records) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.split(), "The key is spread over the %d TXT records at %s, which only together are one record.",
+		Fails: func(e *evidence) rule.Failures {
+			return rule.FailIf(e.split(), "The key is spread over the %d TXT records at %s, which only together are one record.",
 				len(e.found.Records)+len(e.strangers), e.name()).Suggesting(e.repaired)
 		},
 	},
-	kit.Multiple(diag.Rule[*evidence]{
+	tagRules.Multiple(rule.Rule[*evidence]{
 		Code: "dkim.record.multiple", Severity: diag.Error, Weight: 5, Category: factorRecord,
 		DependsOn: []diag.Code{"dkim.record.split"}, Ref: "RFC 6376 section 3.6.2.2",
 		Title: "More than one DKIM key at this selector", Requirement: "There is one DKIM key at the selector",
 		Advice: "Keep the record whose private key signs and remove the others; a further key needs a selector of " +
 			"its own. Which one verifiers use is not defined.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.found.Records) > 1, "There are %d key records at %s: %s.", len(e.found.Records), e.name(),
+		Fails: func(e *evidence) rule.Failures {
+			return rule.FailIf(len(e.found.Records) > 1, "There are %d key records at %s: %s.", len(e.found.Records), e.name(),
 				e.summary()).Suggesting(e.repaired)
 		},
 	}),
@@ -331,9 +333,9 @@ var recordRules = diag.Rules[*evidence]{
 		Ref: "RFC 6376 section 3.6.2.2", Title: "Another TXT record beside the DKIM key",
 		Requirement: "The key record is the only TXT record at the selector",
 		Advice:      "Remove the other record: TXT records at a selector must be unique, and some verifiers join them all.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.strangers, func(text string) diag.Failures {
-				return diag.Fail("Beside the key there is another TXT record at %s: %q.", e.name(), diag.Quote(text))
+		Fails: func(e *evidence) rule.Failures {
+			return rule.FailEach(e.strangers, func(text string) rule.Failures {
+				return rule.Fail("Beside the key there is another TXT record at %s: %q.", e.name(), phrase.Quote(text))
 			})
 		},
 	},
@@ -345,12 +347,12 @@ var recordRules = diag.Rules[*evidence]{
 		When: func(e *evidence) bool {
 			return hasSingleRecord(e) && (len(e.found.Strings) > 1 || e.assembled != "") && !e.split()
 		},
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			if at := e.turned; at != "" {
-				return diag.Fail("The parts of the public key are in the wrong order: %s, the beginning of an RSA key, stands in "+
+				return rule.Fail("The parts of the public key are in the wrong order: %s, the beginning of an RSA key, stands in "+
 					"the middle of p=.", at).Suggesting(e.repaired)
 			}
-			return diag.FailIf(e.assembled != "", "The %d strings of the record hold no key in their order, and a whole one in "+
+			return rule.FailIf(e.assembled != "", "The %d strings of the record hold no key in their order, and a whole one in "+
 				"another.", len(e.found.Strings)).Suggesting(e.repaired)
 		},
 	},

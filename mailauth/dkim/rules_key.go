@@ -3,16 +3,17 @@ package dkim
 import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-func faults(tag string, kinds ...taglist.Kind) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures { return kit.Faults(kinds...)(e).About(tag) }
+func faults(tag string, kinds ...taglist.Kind) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures { return tagRules.Faults(kinds...)(e).About(tag) }
 }
 
 // foreignKey is the rule about a p= that is not a DKIM key; an OpenSSH key can be converted.
-func foreignKey(kind taglist.Kind) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
+func foreignKey(kind taglist.Kind) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
 		list := faults("p", kind)(e)
 		for i := range list {
 			if p, _ := e.key.List.Tag("p"); readSSH(p.Value) != nil && e.repaired != "" {
@@ -27,20 +28,20 @@ const adviceSSH = "Publish the suggested record: it holds the same key as DKIM w
 	"PKCS8 -f key.pub\" prints for RSA keys, too."
 
 // bits fails if the size of the RSA key is wrong; the text has the size and the limit.
-func bits(wrong func(bits int) bool, format string, limit int) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
+func bits(wrong func(bits int) bool, format string, limit int) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
 		n := e.key.Details.SizeBits
-		return e.in("p", diag.FailIf(wrong(n), format, n, limit))
+		return e.in("p", rule.FailIf(wrong(n), format, n, limit))
 	}
 }
 
-var keyRules = diag.Rules[*evidence]{{
+var keyRules = rule.Rules[*evidence]{{
 	Code: "dkim.key.missing", Severity: diag.Critical, Weight: 10, Ref: keySection,
 	Title: "DKIM record has no public key (p=)", Requirement: "The record has the tag p",
 	Advice: "Add the tag p with the public key, its name in lower case: verifiers ignore a record without it.",
 	When:   func(e *evidence) bool { return inOrder(e) && e.foreign() == "" },
-	Fails: func(e *evidence) diag.Failures {
-		list := kit.Faults(noKey)(e).About("p")
+	Fails: func(e *evidence) rule.Failures {
+		list := tagRules.Faults(noKey)(e).About("p")
 		if len(list) == 0 {
 			return nil
 		}
@@ -65,12 +66,12 @@ var keyRules = diag.Rules[*evidence]{{
 	Advice: "If nothing signs with this selector any more, leave the record. If mail is signed with it, publish a " +
 		"new key at a new selector and sign with that.",
 	When: inOrder,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.key.Revoked && lookedUp(e) && fromWildcard(e) {
-			return e.in("p", diag.Fail("The record at *.%s revokes the keys of all selectors without a record of "+
+			return e.in("p", rule.Fail("The record at *.%s revokes the keys of all selectors without a record of "+
 				"their own (p= is empty).", e.parent()))
 		}
-		return e.in("p", diag.FailIf(e.key.Revoked, "p= is empty: the key has been revoked, and every signature made "+
+		return e.in("p", rule.FailIf(e.key.Revoked, "p= is empty: the key has been revoked, and every signature made "+
 			"with it fails."))
 	},
 }, {
@@ -85,7 +86,7 @@ var keyRules = diag.Rules[*evidence]{{
 	Advice: "Remove the record at once and never use this key again: whoever has read it can sign in the name of the " +
 		"domain. Generate a new key, and publish its public half at a new selector.",
 	When: func(e *evidence) bool {
-		return hasUsableKey(e) && (e.key.Data != nil || len(kit.Faults(secret)(e)) > 0)
+		return hasUsableKey(e) && (e.key.Data != nil || len(tagRules.Faults(secret)(e)) > 0)
 	},
 	Fails: faults("p", secret),
 }, {
@@ -93,7 +94,7 @@ var keyRules = diag.Rules[*evidence]{{
 	Title: "DKIM public key is not valid base64", Requirement: "The public key is valid base64",
 	Advice: "Put only the base64 text of the key behind p=, without the BEGIN and END lines of a PEM file, quotation " +
 		"marks and other signs.",
-	When:  func(e *evidence) bool { return hasUsableKey(e) && len(kit.Faults(secret)(e)) == 0 },
+	When:  func(e *evidence) bool { return hasUsableKey(e) && len(tagRules.Faults(secret)(e)) == 0 },
 	Fails: foreignKey(badBase64),
 }, {
 	Code: "dkim.key.truncated", Severity: diag.Critical, Weight: 5, DependsOn: []diag.Code{"dkim.key.base64"},
@@ -131,7 +132,7 @@ var keyRules = diag.Rules[*evidence]{{
 	Fails: faults("p", bareRSA),
 }}
 
-var strengthRules = diag.Rules[*evidence]{{
+var strengthRules = rule.Rules[*evidence]{{
 	Code: "dkim.key.factor", Severity: diag.Critical, Weight: 5, Ref: "Baseline Requirements section 6.1.1.3",
 	Title:       "RSA key of DKIM can be broken at once",
 	Requirement: "The RSA key has none of the known flaws that give its private key away",
@@ -167,22 +168,22 @@ var strengthRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"dkim.key.exponent.invalid"}, Ref: "NIST SP 800-56B section 6.2",
 	Title: "Public exponent of the RSA key is small", Requirement: "The public exponent is 65537 or more",
 	Advice: "Generate the next key with the exponent 65537: small ones let flawed verifiers accept forged signatures.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		n := e.modulus().E
-		return e.in("p", diag.FailIf(n < pki.MinExponent, "The public exponent of the RSA key is %d.", n))
+		return e.in("p", rule.FailIf(n < pki.MinExponent, "The public exponent of the RSA key is %d.", n))
 	},
 }, {
 	Code: "dkim.key.ed25519.alone", Severity: diag.Info, Ref: "RFC 8463 section 5",
 	Title: "Many verifiers do not know Ed25519", Requirement: "The key is of a type that every verifier knows",
 	Advice: "Sign with an RSA key at another selector, too: a verifier that does not know Ed25519 then uses that.",
 	When:   func(e *evidence) bool { return hasSingleRecord(e) && e.key.Public != nil },
-	Fails: func(e *evidence) diag.Failures {
-		return e.in("p", diag.FailIf(e.key.Type == Ed25519, "The key is an Ed25519 key, which several large receivers "+
+	Fails: func(e *evidence) rule.Failures {
+		return e.in("p", rule.FailIf(e.key.Type == Ed25519, "The key is an Ed25519 key, which several large receivers "+
 			"do not verify yet."))
 	},
 }}
 
-var useRules = diag.Rules[*evidence]{{
+var useRules = rule.Rules[*evidence]{{
 	Code: "dkim.hash.refused", Severity: diag.Critical, Weight: 5, Ref: "RFC 8301 section 3.1",
 	Title: "DKIM record excludes the hash algorithm sha256", Requirement: "The record lets sha256 be used",
 	Advice: "Remove the tag h, or write h=sha256: verifiers must not accept sha1, and there is no other in use.",
@@ -198,8 +199,8 @@ var useRules = diag.Rules[*evidence]{{
 	Advice: "Check with a message to yourself that signatures verify; then remove the flag y. Until then verifiers " +
 		"treat the mail as if it were not signed.",
 	When: hasKeyData,
-	Fails: func(e *evidence) diag.Failures {
-		return e.in("t", diag.FailIf(e.key.testing(), "The flag t=y says that the domain is testing DKIM.")).Suggesting(e.tested())
+	Fails: func(e *evidence) rule.Failures {
+		return e.in("t", rule.FailIf(e.key.testing(), "The flag t=y says that the domain is testing DKIM.")).Suggesting(e.tested())
 	},
 }}
 

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 func (s *Signature) readVersion() {
 	v, ok := s.tag("v")
 	s.Version = v.Value
 	if ok && s.Version != "1" && s.Kind == DKIMSignature { // RFC 6376 section 3.5; RFC 8617 section 4.1.2 defines none
-		s.fault(unsupported, v, "the version v=%s is not 1", diag.Quote(v.Value))
+		s.fault(unsupported, v, "the version v=%s is not 1", phrase.Quote(v.Value))
 	}
 }
 
@@ -35,7 +36,7 @@ func (s *Signature) readAlgorithm() {
 	known, supported := algorithms[a.Value]
 	s.KeyType, s.Hash = known.key, known.hash
 	if ok && !supported {
-		s.fault(unsupported, a, "the algorithm a=%s is not rsa-sha256 or ed25519-sha256", diag.Quote(a.Value))
+		s.fault(unsupported, a, "the algorithm a=%s is not rsa-sha256 or ed25519-sha256", phrase.Quote(a.Value))
 	}
 }
 
@@ -57,7 +58,7 @@ func (s *Signature) readCanonicalization() {
 	}
 	s.Header, s.Body = Canonicalization(header), Canonicalization(body)
 	if known := (Canonicalization).Values(""); !slices.Contains(known, header) || !slices.Contains(known, body) {
-		s.fault(unsupported, c, "the canonicalization c=%s is not one of simple and relaxed", diag.Quote(c.Value))
+		s.fault(unsupported, c, "the canonicalization c=%s is not one of simple and relaxed", phrase.Quote(c.Value))
 	}
 }
 
@@ -93,7 +94,7 @@ func (s *Signature) readKeyName() {
 	selector, selected := s.tag("s")
 	domain, err := diag.ParseDomain(d.Value)
 	if ok && (err != nil || strings.HasSuffix(d.Value, ".")) {
-		s.fault(badTag, d, "d=%s is not a domain", diag.Quote(d.Value))
+		s.fault(badTag, d, "d=%s is not a domain", phrase.Quote(d.Value))
 		return
 	}
 	s.Domain, s.Selector = domain, strings.ToLower(selector.Value)
@@ -102,7 +103,7 @@ func (s *Signature) readKeyName() {
 	}
 	name, err := diag.ParseName(s.Selector + "." + label + "." + domain.String()) // RFC 6376 section 3.6.2.1
 	if err != nil || s.Selector == "" || strings.HasPrefix(s.Selector, "*") {
-		s.fault(badTag, selector, "s=%s is not a selector", diag.Quote(selector.Value))
+		s.fault(badTag, selector, "s=%s is not a selector", phrase.Quote(selector.Value))
 		return
 	}
 	s.KeyName = name
@@ -114,7 +115,7 @@ func (s *Signature) readIdentity() {
 	if s.Kind != DKIMSignature {
 		n, err := strconv.Atoi(i.Value)
 		if ok && (err != nil || n < 1 || i.Value[0] == '+') { // RFC 8617 section 4.2.1
-			s.fault(badTag, i, "i=%s is not the number of an ARC set", diag.Quote(i.Value))
+			s.fault(badTag, i, "i=%s is not the number of an ARC set", phrase.Quote(i.Value))
 			return
 		}
 		s.Instance = n
@@ -131,10 +132,10 @@ func (s *Signature) readIdentity() {
 	domain, err := diag.ParseDomain(s.Identity[at+1:])
 	switch {
 	case at < 0, err != nil:
-		s.fault(badTag, i, "i=%s is not an address or a domain after an @", diag.Quote(i.Value))
+		s.fault(badTag, i, "i=%s is not an address or a domain after an @", phrase.Quote(i.Value))
 	case s.Domain.IsZero():
 	case domain != s.Domain && !strings.HasSuffix(domain.String(), "."+s.Domain.String()): // RFC 6376 section 3.5
-		s.fault(mismatch, i, "the domain of i=%s is neither %s nor below it", diag.Quote(s.Identity), s.Domain)
+		s.fault(mismatch, i, "the domain of i=%s is neither %s nor below it", phrase.Quote(s.Identity), s.Domain)
 	}
 }
 
@@ -176,7 +177,7 @@ func (s *Signature) readLength() {
 	if n, ok := number(l.Value); ok {
 		s.Length = &n
 	} else {
-		s.fault(badTag, l, "l=%s is not a number of bytes", diag.Quote(l.Value))
+		s.fault(badTag, l, "l=%s is not a number of bytes", phrase.Quote(l.Value))
 	}
 }
 
@@ -196,7 +197,7 @@ func (s *Signature) readMethods() {
 		s.Methods = append(s.Methods, strings.Trim(method, white))
 	}
 	if !slices.Contains(s.Methods, "dns/txt") && !slices.Contains(s.Methods, "dns") {
-		s.fault(unsupported, q, "none of the methods of q=%s is dns/txt", diag.Quote(q.Value))
+		s.fault(unsupported, q, "none of the methods of q=%s is dns/txt", phrase.Quote(q.Value))
 	}
 }
 
@@ -217,7 +218,7 @@ func (s *Signature) readTime(name string) *time.Time {
 	}
 	seconds, ok := number(t.Value)
 	if !ok {
-		s.fault(badTag, t, "%s=%s is not a number of seconds", name, diag.Quote(t.Value))
+		s.fault(badTag, t, "%s=%s is not a number of seconds", name, phrase.Quote(t.Value))
 		return nil
 	}
 	return new(time.Unix(min(seconds, latest.Unix()), 0).UTC())
@@ -231,7 +232,7 @@ func (s *Signature) readState() {
 	if slices.Contains([]string{"none", "pass", "fail"}, cv.Value) { // RFC 8617 section 4.1.3
 		s.State = cv.Value
 	} else {
-		s.fault(badTag, cv, "cv=%s is not none, pass or fail", diag.Quote(cv.Value))
+		s.fault(badTag, cv, "cv=%s is not none, pass or fail", phrase.Quote(cv.Value))
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -17,7 +17,7 @@ func (r *LookupReport) View() *view.View {
 	r.facts(v, r.Found)
 	v.Fact("alias of", strings.Join(r.CNAMEChain, " → "), "dkim.record.alias")
 	v.Fact("service", r.Service)
-	v.Fact("keys at", diag.Series(r.KnownSelectors, 6))
+	v.Fact("keys at", phrase.Series(r.KnownSelectors, 6))
 	v.BriefIf(r.Valid, "selector "+r.Selector.String(), r.key(), r.Service)
 	return v
 }
@@ -37,7 +37,7 @@ func (k *KeyFields) facts(v *view.View, found bool) {
 	}
 	v.Fact("key", k.key(), "dkim.key")
 	v.Fact("record", view.If(k.StringsCount > 0,
-		fmt.Sprintf("%d bytes in %s", k.LengthBytes, diag.Count(k.StringsCount, "string"))), "dkim.record")
+		fmt.Sprintf("%d bytes in %s", k.LengthBytes, phrase.Count(k.StringsCount, "string"))), "dkim.record")
 	if k.Revoked {
 		return
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
@@ -86,7 +86,7 @@ func (e *evidence) sources() []string {
 // today are the policies that receivers apply now, but for t and pct.
 func (e *evidence) today() policy.Policies {
 	switch {
-	case kit.One(e) && len(e.record.Repeated()) > 0: // receivers that still use it use the first of two tags
+	case tagRules.One(e) && len(e.record.Repeated()) > 0: // receivers that still use it use the first of two tags
 		r := policy.Parse(policy.DraftOf(&e.record.List).String())
 		return r.Reading(policy.RFC9989).Requested
 	case !e.reading.Usable:
@@ -126,10 +126,10 @@ func sound(text string) bool {
 
 // The forms in which the version and the tags of broken records are written.
 var (
-	zoneFileLine = diag.Regexp(`(?i)^\s*\S+\s+(?:[0-9]+[smhdw]?\s+)?(?:IN\s+)?TXT\s+`)
-	versionLike  = diag.Regexp(`(?i)^\s*(?:v(?:ersion)?\s*[=:]*\s*)?dmarc[\s_-]*v?1?(?:[\s,.:]+|$|\b)`)
-	strictWord   = diag.Regexp(`(?i)reject|quarantine`)
-	tagInside    = diag.Regexp(`(?i)[\s,]+(?:` + strings.Join(tags, "|") + `)\s*=`)
+	zoneFileLine = kit.Regexp(`(?i)^\s*\S+\s+(?:[0-9]+[smhdw]?\s+)?(?:IN\s+)?TXT\s+`)
+	versionLike  = kit.Regexp(`(?i)^\s*(?:v(?:ersion)?\s*[=:]*\s*)?dmarc[\s_-]*v?1?(?:[\s,.:]+|$|\b)`)
+	strictWord   = kit.Regexp(`(?i)reject|quarantine`)
+	tagInside    = kit.Regexp(`(?i)[\s,]+(?:` + strings.Join(tags, "|") + `)\s*=`)
 )
 
 func mend(text string) (d policy.Draft, ok bool) {
@@ -156,7 +156,7 @@ func mend(text string) (d policy.Draft, ok bool) {
 	return d, true
 }
 
-var tags = diag.Map(policy.Format.Tags, func(d taglist.Definition) string { return d.Name })
+var tags = kit.Map(policy.Format.Tags, func(d taglist.Definition) string { return d.Name })
 
 func plain(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 

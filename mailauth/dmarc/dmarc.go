@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
@@ -53,7 +55,7 @@ type View struct {
 // context if it ended, or wraps [diag.ErrUnavailable] if nothing could be determined.
 func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupReport, error) {
 	if req.Domain.IsZero() {
-		return nil, diag.Invalid("domain", "is missing")
+		return nil, input.Invalid("domain", "is missing")
 	}
 	e, err := gather(ctx, env, req)
 	if err != nil {
@@ -91,7 +93,7 @@ func (r *LookupReport) InForce() (applied policy.Policy, from string, known bool
 }
 
 // Rules describes what is examined.
-func (*LookupReport) Rules() []diag.RuleInfo { return rules().Describe() }
+func (*LookupReport) Rules() []rule.Description { return rules().Describe() }
 
 // ValidateRequest is a request to validate the text of a record, published or not.
 type ValidateRequest struct {
@@ -111,10 +113,10 @@ const MaxRecordLength = 8192
 // Validate examines the text of a record, without DNS lookups. The error is a *[diag.InputError].
 func Validate(req ValidateRequest) (*Analysis, error) {
 	if strings.TrimSpace(req.Record) == "" {
-		return nil, diag.Invalid("record", "is empty; give the text of the TXT record, such as v=DMARC1; p=none")
+		return nil, input.Invalid("record", "is empty; give the text of the TXT record, such as v=DMARC1; p=none")
 	}
 	if len(req.Record) > MaxRecordLength {
-		return nil, diag.Invalid("record", "is longer than %d bytes", MaxRecordLength)
+		return nil, input.Invalid("record", "is longer than %d bytes", MaxRecordLength)
 	}
 	parts, _ := taglist.Pasted(req.Record)
 	text := strings.Join(parts, "")
@@ -126,7 +128,7 @@ func Validate(req ValidateRequest) (*Analysis, error) {
 		}
 	}
 	record := policy.Parse(text)
-	if kit.One(e) {
+	if tagRules.One(e) {
 		record = policy.Read(e.found.List)
 		e.found.List = record.List
 	}
@@ -135,7 +137,7 @@ func Validate(req ValidateRequest) (*Analysis, error) {
 }
 
 // Rules describes what is examined.
-func (*Analysis) Rules() []diag.RuleInfo { return rules().Describe() }
+func (*Analysis) Rules() []rule.Description { return rules().Describe() }
 
 // GenerateRequest describes the record to generate.
 type GenerateRequest struct {
@@ -183,7 +185,7 @@ func Generate(req GenerateRequest) (*GenerateReport, error) {
 	}
 	record := g.record(g.target)
 	if len(record) > MaxRecordLength {
-		return nil, diag.Invalid("aggregate_reports", "and failure_reports are too long together: the record would have "+
+		return nil, input.Invalid("aggregate_reports", "and failure_reports are too long together: the record would have "+
 			"more than %d bytes", MaxRecordLength)
 	}
 	r := &GenerateReport{
@@ -202,7 +204,7 @@ func Generate(req GenerateRequest) (*GenerateReport, error) {
 }
 
 // Rules describes what is examined.
-func (*GenerateReport) Rules() []diag.RuleInfo { return generateRules.Describe() }
+func (*GenerateReport) Rules() []rule.Description { return generateRules.Describe() }
 
 func (d *destination) report() Destination {
 	r := Destination{

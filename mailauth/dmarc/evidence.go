@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/diagkit/diagkit/mailauth/taglist"
@@ -85,18 +86,18 @@ func (e *evidence) missing() bool {
 }
 
 const (
-	fromRecord    diag.Source = "record"    // which record applies
-	fromList      diag.Source = "list"      // which applies for receivers of RFC 7489
-	fromExistence diag.Source = "existence" // whether the domain exists
-	fromMail      diag.Source = "mail"      // whether it receives mail
-	fromElsewhere diag.Source = "elsewhere" // wrong names, which only matter where no record applies
-	fromWildcard  diag.Source = "wildcard"  // where other texts at the name come from
-	fromConsent   diag.Source = "consent"   // of all external destinations of reports
-	fromReports   diag.Source = "reports"   // whether all destinations receive mail
+	fromRecord    rule.Source = "record"    // which record applies
+	fromList      rule.Source = "list"      // which applies for receivers of RFC 7489
+	fromExistence rule.Source = "existence" // whether the domain exists
+	fromMail      rule.Source = "mail"      // whether it receives mail
+	fromElsewhere rule.Source = "elsewhere" // wrong names, which only matter where no record applies
+	fromWildcard  rule.Source = "wildcard"  // where other texts at the name come from
+	fromConsent   rule.Source = "consent"   // of all external destinations of reports
+	fromReports   rule.Source = "reports"   // whether all destinations receive mail
 )
 
-// Unanswered implements [diag.Unanswerer].
-func (e *evidence) Unanswered() []diag.Source {
+// Unanswered implements [rule.Unanswerer].
+func (e *evidence) Unanswered() []rule.Source {
 	if e.offline {
 		return nil
 	}
@@ -108,7 +109,7 @@ func (e *evidence) Unanswered() []diag.Source {
 		_, given := d.consent.Given()
 		consent, reports = consent && (given || !d.external), reports && d.mail.Unknown() == ""
 	}
-	return diag.Unanswered(map[diag.Source]bool{
+	return rule.Unanswered(map[rule.Source]bool{
 		fromRecord: e.own.Err() == nil && e.discovery.Tree.PolicyErr == nil, fromList: e.discovery.List.PolicyErr == nil,
 		fromExistence: exists || !e.own.Answer.NXDomain(), fromMail: receives,
 		fromElsewhere: e.record != nil || e.elsewhere.Unknown == "",
@@ -124,7 +125,7 @@ var serious = []taglist.Kind{taglist.NoEquals, taglist.BadName, taglist.BadValue
 func (e *evidence) valid() bool {
 	unpublishable := func(s string) bool { return len(s) > diag.MaxTXTString }
 	faulty := func(f taglist.Fault) bool { return slices.Contains(serious, f.Kind) }
-	return kit.One(e) && e.reading.Usable && !slices.ContainsFunc(e.record.List.Faults, faulty) &&
+	return tagRules.One(e) && e.reading.Usable && !slices.ContainsFunc(e.record.List.Faults, faulty) &&
 		!slices.ContainsFunc(e.found.Strings, unpublishable)
 }
 

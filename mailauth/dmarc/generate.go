@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
 
@@ -21,7 +24,7 @@ const (
 )
 
 // Values lists the styles.
-func (Style) Values() []string { return diag.Values(styleDMARCbis, styleRFC7489) }
+func (Style) Values() []string { return kit.Values(styleDMARCbis, styleRFC7489) }
 
 // ttl is that of generated records, in seconds: an hour, so that a mistake does not last.
 const ttl = 3600
@@ -60,7 +63,7 @@ func newGeneration(req GenerateRequest) (*generation, error) {
 // check rejects undefined values, and fields that contradict each other.
 func (req *GenerateRequest) check() error {
 	if req.Policy == "" {
-		return diag.Invalid("policy", "is missing")
+		return input.Invalid("policy", "is missing")
 	}
 	for _, one := range []struct {
 		field, value string
@@ -75,7 +78,7 @@ func (req *GenerateRequest) check() error {
 		{"style", string(req.Style), req.Style.Values()},
 	} {
 		if one.value != "" && !slices.Contains(one.known, one.value) {
-			return diag.Invalid(one.field, "must be one of %s", strings.Join(one.known, ", "))
+			return input.Invalid(one.field, "must be one of %s", strings.Join(one.known, ", "))
 		}
 	}
 	return cmp.Or(req.checkOptions(), req.checkStyle())
@@ -86,38 +89,38 @@ func (req *GenerateRequest) checkOptions() error {
 	for i, o := range list {
 		switch {
 		case !slices.Contains([]string{"0", "1", "d", "s"}, o):
-			return diag.Invalid("failure_options", "must hold 0, 1, d or s, not %q", diag.Quote(o))
+			return input.Invalid("failure_options", "must hold 0, 1, d or s, not %q", phrase.Quote(o))
 		case slices.Contains(list[:i], o):
-			return diag.Invalid("failure_options", "must hold %q only once", o)
+			return input.Invalid("failure_options", "must hold %q only once", o)
 		}
 	}
 	switch {
 	case slices.Contains(list, "0") && slices.Contains(list, "1"): // RFC 9989 section 4.7
-		return diag.Invalid("failure_options", "must not hold both 0 and 1: 1 asks for all reports that 0 asks for")
+		return input.Invalid("failure_options", "must not hold both 0 and 1: 1 asks for all reports that 0 asks for")
 	case len(list) > 0 && !slices.Equal(list, []string{"0"}) && len(req.FailureReports) == 0:
-		return diag.Invalid("failure_options", "needs failure_reports: without an address receivers ignore the options")
+		return input.Invalid("failure_options", "needs failure_reports: without an address receivers ignore the options")
 	}
 	return nil
 }
 
 func (req *GenerateRequest) checkStyle() error {
 	if req.Percentage != nil && (*req.Percentage < 0 || *req.Percentage > 100) {
-		return diag.Invalid("percentage", "must be between 0 and 100")
+		return input.Invalid("percentage", "must be between 0 and 100")
 	}
 	if req.Style != styleRFC7489 {
 		if req.Percentage != nil && *req.Percentage < 100 { // RFC 9989 appendix A.6
-			return diag.Invalid("percentage", "does not exist in RFC 9989: set testing instead, or the style rfc7489")
+			return input.Invalid("percentage", "does not exist in RFC 9989: set testing instead, or the style rfc7489")
 		}
 		return nil
 	}
 	const remedy = "does not exist in RFC 7489: leave it out, or set the style dmarcbis"
 	switch {
 	case req.Testing:
-		return diag.Invalid("testing", "does not exist in RFC 7489: set percentage to 0 instead, or the style dmarcbis")
+		return input.Invalid("testing", "does not exist in RFC 7489: set percentage to 0 instead, or the style dmarcbis")
 	case req.NonexistentSubdomainPolicy != "":
-		return diag.Invalid("nonexistent_subdomain_policy", remedy)
+		return input.Invalid("nonexistent_subdomain_policy", remedy)
 	case req.PSD != "" && req.PSD != policy.Undeclared:
-		return diag.Invalid("psd", remedy)
+		return input.Invalid("psd", remedy)
 	}
 	return nil
 }
@@ -145,7 +148,7 @@ func (g *generation) record(s stage) string {
 }
 
 func joined(list []policy.URI) string {
-	return strings.Join(diag.Map(list, func(u policy.URI) string { return u.Text }), ",")
+	return strings.Join(kit.Map(list, func(u policy.URI) string { return u.Text }), ",")
 }
 
 func (g *generation) authorizations() []Authorization {
@@ -195,7 +198,7 @@ const maxLocalPart = 64
 func destinations(field string, list []string, style Style) ([]policy.URI, error) {
 	const most = 10 // CONTRACT 3.3.4
 	if len(list) > most {
-		return nil, diag.Invalid(field, "must have at most %d items", most)
+		return nil, input.Invalid(field, "must have at most %d items", most)
 	}
 	var all []policy.URI
 	for i, text := range list {
@@ -203,9 +206,9 @@ func destinations(field string, list []string, style Style) ([]policy.URI, error
 		u, reason := readDestination(strings.TrimSpace(text))
 		switch {
 		case reason != "":
-			return nil, diag.Invalid(field, "%s", reason)
+			return nil, input.Invalid(field, "%s", reason)
 		case u.HasSizeLimit && style != styleRFC7489: // RFC 9989 section 4.8
-			return nil, diag.Invalid(field, "has a size limit, which does not exist in RFC 9989: write %s", diag.Quote(u.URI))
+			return nil, input.Invalid(field, "has a size limit, which does not exist in RFC 9989: write %s", phrase.Quote(u.URI))
 		case !slices.ContainsFunc(all, func(o policy.URI) bool { return strings.EqualFold(o.URI, u.URI) }):
 			all = append(all, u)
 		}

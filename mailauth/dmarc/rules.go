@@ -10,20 +10,20 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/miekg/dns"
 )
 
-type rule = diag.Rule[*evidence]
-
-var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 	return slices.Concat(lookupRules, existing(slices.Concat(
 		policyRules.Reading(fromRecord, fromExistence),
-		absenceRules.With(rule{
-			Reads: []diag.Source{fromRecord, fromExistence, fromMail, fromElsewhere}, Category: factorSyntax,
+		absenceRules.With(rule.Rule[*evidence]{
+			Reads: []rule.Source{fromRecord, fromExistence, fromMail, fromElsewhere}, Category: factorSyntax,
 			DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}}),
-		slices.Concat(correcting(slices.Concat(recordRules.With(rule{Category: factorSyntax}), syntaxRules, valueRules)),
+		slices.Concat(correcting(slices.Concat(recordRules.With(rule.Rule[*evidence]{Category: factorSyntax}), syntaxRules, valueRules)),
 			subdomainRules).
 			Reading(fromRecord, fromExistence),
 		reportRules.Reading(fromRecord, fromExistence, fromMail), destinationRules,
@@ -32,7 +32,7 @@ var rules = sync.OnceValue(func() diag.Rules[*evidence] {
 })
 
 // existing excludes nonexistent domains from rules: nothing else about them is judged (CONTRACT 1.7).
-func existing(list diag.Rules[*evidence]) diag.Rules[*evidence] {
+func existing(list rule.Rules[*evidence]) rule.Rules[*evidence] {
 	for i := range list {
 		when := list[i].When
 		list[i].When = func(e *evidence) bool { return !e.nonexistent() && (when == nil || when(e)) }
@@ -43,15 +43,15 @@ func existing(list diag.Rules[*evidence]) diag.Rules[*evidence] {
 // correcting completes the advice of rules about the text of a record: it states what to change so that the policy in
 // force stays the same, and a record found through an alias is corrected at its own name, since nothing can be
 // published at the alias itself (RFC 1034 section 3.6.2).
-func correcting(list diag.Rules[*evidence]) diag.Rules[*evidence] {
+func correcting(list rule.Rules[*evidence]) rule.Rules[*evidence] {
 	for i := range list {
 		r := list[i]
-		list[i].Fails = func(e *evidence) diag.Failures {
+		list[i].Fails = func(e *evidence) rule.Failures {
 			f := r.Fails(e)
 			for i := range f {
 				before, after := "", ""
 				if e.aliased() && !e.inherited() {
-					aliases := kit.Aliases(e)
+					aliases := tagRules.Aliases(e)
 					before = "Have the record corrected at " + strings.TrimSuffix(aliases[len(aliases)-1], ".") +
 						", of which " + e.own.Name +
 						" is an alias. "
@@ -70,7 +70,7 @@ func correcting(list diag.Rules[*evidence]) diag.Rules[*evidence] {
 	return list
 }
 
-var kit = taglist.Finder[*evidence]{
+var tagRules = taglist.Finder[*evidence]{
 	Kit: taglist.Kit[*evidence]{
 		Format: policy.Format, Ref: "RFC 9989 section 4.8", Found: func(e *evidence) *taglist.Found { return &e.found },
 		Suggest: func(e *evidence) string { return e.suggested },
@@ -83,36 +83,36 @@ var kit = taglist.Finder[*evidence]{
 func online(e *evidence) bool { return !e.offline }
 
 // usable reports whether receivers of RFC 9989 use the record.
-func usable(e *evidence) bool { return kit.One(e) && e.reading.Usable }
+func usable(e *evidence) bool { return tagRules.One(e) && e.reading.Usable }
 
-func suggesting(fails func(*evidence) diag.Failures) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures { return fails(e).Suggesting(e.suggested) }
+func suggesting(fails func(*evidence) rule.Failures) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures { return fails(e).Suggesting(e.suggested) }
 }
 
-var lookupRules = diag.Rules[*evidence]{{
+var lookupRules = rule.Rules[*evidence]{{
 	Code: "dmarc.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 9989 section 4.10.1",
 	Title: "DMARC record could not be looked up", Requirement: "The name servers answer for the DMARC record",
 	Advice: "Check that every name server of the domain answers TXT queries: until then receivers may defer its mail " +
 		"or apply no policy.",
-	When: online, Fails: func(e *evidence) diag.Failures {
+	When: online, Fails: func(e *evidence) rule.Failures {
 		switch err := e.own.Err(); {
 		case err != nil:
-			return diag.Fail("The TXT lookup of %s failed: %s.", e.own.Name, diag.Reason(err)).Because(err)
+			return rule.Fail("The TXT lookup of %s failed: %s.", e.own.Name, diag.Reason(err)).Because(err)
 		case e.elsewhere.Unknown != "" && fresh(e) && e.discovery.Tree.PolicyErr == nil && !e.nonexistent():
-			return diag.Fail("There is no record at %s, and whether there is one at a wrong name is not known: %s.", e.own.Name,
+			return rule.Fail("There is no record at %s, and whether there is one at a wrong name is not known: %s.", e.own.Name,
 				e.elsewhere.Unknown)
 		default:
 			return nil
 		}
 	},
-}, ground.NoDomain(rule{
-	Code: "dmarc.domain.nxdomain", Reads: []diag.Source{fromRecord, fromExistence},
+}, ground.NoDomain(rule.Rule[*evidence]{
+	Code: "dmarc.domain.nxdomain", Reads: []rule.Source{fromRecord, fromExistence},
 	DependsOn: []diag.Code{"dmarc.record.unknown"}, Ref: "RFC 9989 section 3.2.13",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if !e.nonexistent() {
 			return nil
 		}
-		f := diag.Fail("The DNS answers NXDOMAIN for %s.", e.domain)
+		f := rule.Fail("The DNS answers NXDOMAIN for %s.", e.domain)
 		if e.inherited() && e.reading.Usable {
 			f[0].Detail += " To mail that forges it receivers apply the policy " +
 				string(e.reading.Applied.Nonexistent) + " of " + e.location + "."
@@ -126,18 +126,18 @@ var lookupRules = diag.Rules[*evidence]{{
 	Requirement: "The name servers of the parent domains answer",
 	Advice:      "Check the name servers of the parent domain, or publish a record at the domain itself.",
 	When:        func(e *evidence) bool { return !e.nonexistent() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		err := e.discovery.Tree.PolicyErr
 		if err == nil {
 			return nil
 		}
 		silent := slices.IndexFunc(e.discovery.Walk.Steps, func(s policy.Step) bool { return s.Err() != nil })
-		return diag.Fail("No record at %s counts, and whether one of a parent applies is not known: the TXT lookup "+
+		return rule.Fail("No record at %s counts, and whether one of a parent applies is not known: the TXT lookup "+
 			"of %s failed: %s.", e.own.Name, e.discovery.Walk.Steps[silent].Name, diag.Reason(err)).Because(err)
 	},
 }}
 
-var mailRules = diag.Rules[*evidence]{{
+var mailRules = rule.Rules[*evidence]{{
 	Code: "dmarc.mail.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
 	DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}, Ref: "RFC 5321 section 5.1",
 	Title:       "Whether the domain receives mail is not known",
@@ -148,9 +148,9 @@ var mailRules = diag.Rules[*evidence]{{
 		itself := func(d destination) bool { return d.domain == e.domain.String() }
 		return online(e) && !(e.record == nil && fresh(e)) && !slices.ContainsFunc(e.destinations, itself)
 	},
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		why := e.mail.Unknown()
-		return diag.FailIf(why != "", "Whether %s receives mail is not known: %s.", e.domain, why)
+		return rule.FailIf(why != "", "Whether %s receives mail is not known: %s.", e.domain, why)
 	},
 }}
 
@@ -160,7 +160,7 @@ func fresh(e *evidence) bool {
 }
 
 // aliased reports whether the name of the record is an alias, so that the record itself is at another name.
-func (e *evidence) aliased() bool { return !e.offline && len(kit.Aliases(e)) > 0 }
+func (e *evidence) aliased() bool { return !e.offline && len(tagRules.Aliases(e)) > 0 }
 
 // parked reports whether the domain is known to receive no mail.
 func parked(e *evidence) bool {
@@ -175,19 +175,19 @@ func suffix(e *evidence) bool { return policy.IsPublicSuffix(e.domain.String()) 
 const leaveSuffix = "Leave it unless you operate this public suffix. Its record declares psd=y, and applies to every " +
 	"domain below it that has none of its own: begin with p=none and a mailbox for reports."
 
-var unplaced = kit.Location(rule{})
+var unplaced = tagRules.Location(rule.Rule[*evidence]{})
 
 // unwritten reports whether the name has no record, nor a text that was meant as one, and none of a parent applies.
 func unwritten(e *evidence) bool {
 	return len(e.found.Records)+len(e.found.Strays) == 0 && e.record == nil
 }
 
-var absenceRules = diag.Rules[*evidence]{kit.Location(rule{
+var absenceRules = rule.Rules[*evidence]{tagRules.Location(rule.Rule[*evidence]{
 	Code: "dmarc.record.location", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
 	Ref: "RFC 9989 section 4.5", When: unwritten,
 	Advice: "Move the record to _dmarc below the domain: receivers look nowhere else. Once it is there it takes " +
 		"effect, so publish it with p=none first and raise p when the reports show that all senders pass.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		f := unplaced.Fails(e)
 		for i := range f {
 			if suffix(e) && e.suggested == "" {
@@ -196,7 +196,7 @@ var absenceRules = diag.Rules[*evidence]{kit.Location(rule{
 		}
 		return f
 	},
-}), kit.Alias(rule{
+}), tagRules.Alias(rule.Rule[*evidence]{
 	Code: "dmarc.record.alias", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
 	Requirement: "An alias at _dmarc leads to a DMARC record", When: unwritten,
 }), {
@@ -217,7 +217,7 @@ var absenceRules = diag.Rules[*evidence]{kit.Location(rule{
 	Advice: "Publish a TXT record at _dmarc with p=none and a mailbox for reports, such as the suggested one, which " +
 		"does no harm in either case; move to p=reject if nobody sends mail from the domain.",
 	When: func(e *evidence) bool { return online(e) && fresh(e) },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.mail.Unknown() == "" {
 			return nil
 		}
@@ -251,18 +251,18 @@ var absenceRules = diag.Rules[*evidence]{kit.Location(rule{
 		return !e.offline && !parked(e) && suffix(e) && (e.record != nil || fresh(e))
 	},
 	Fails: absent,
-}, kit.Wildcard(rule{
-	Code: "dmarc.record.wildcard", Severity: diag.Warning, Reads: []diag.Source{fromRecord, fromExistence, fromWildcard},
+}, tagRules.Wildcard(rule.Rule[*evidence]{
+	Code: "dmarc.record.wildcard", Severity: diag.Warning, Reads: []rule.Source{fromRecord, fromExistence, fromWildcard},
 	Ref: "RFC 9989 section 4.10", Requirement: "No wildcard TXT record answers at _dmarc", When: func(*evidence) bool { return true },
 	Advice: "Publish a DMARC record at _dmarc: it takes precedence over the wildcard, which can stay.",
 }), {
-	Code: "dmarc.record.spf", Severity: diag.Warning, Reads: []diag.Source{fromRecord, fromExistence, fromWildcard},
+	Code: "dmarc.record.spf", Severity: diag.Warning, Reads: []rule.Source{fromRecord, fromExistence, fromWildcard},
 	Ref:   "RFC 7208 section 3",
 	Title: "SPF record at _dmarc", Requirement: "No SPF record is published at _dmarc",
 	Advice: "Move the SPF record to the domain itself, or remove it: nobody looks for SPF at _dmarc.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.spf, func(text string) diag.Failures {
-			return diag.Fail("%s has the SPF record %q, which is no DMARC record.", e.own.Name, diag.Quote(text))
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.spf, func(text string) rule.Failures {
+			return rule.Fail("%s has the SPF record %q, which is no DMARC record.", e.own.Name, phrase.Quote(text))
 		})
 	},
 }}
@@ -276,13 +276,13 @@ func (e *evidence) ignoredAbove() (text string) {
 			text += fmt.Sprintf(" Receivers ignore the %d records at %s, since there are several.", len(s.Found.Records), s.Name)
 		case len(s.Found.Strays) > 0 && len(s.Found.Records) == 0:
 			stray := s.Found.Strays[0]
-			text += fmt.Sprintf(" Receivers ignore the TXT record %q at %s: %s.", diag.Quote(stray.Text), s.Name, stray.Why)
+			text += fmt.Sprintf(" Receivers ignore the TXT record %q at %s: %s.", phrase.Quote(stray.Text), s.Name, stray.Why)
 		}
 	}
 	return text
 }
 
-func absent(e *evidence) diag.Failures {
+func absent(e *evidence) rule.Failures {
 	if e.record != nil {
 		return nil
 	}
@@ -290,23 +290,23 @@ func absent(e *evidence) diag.Failures {
 	if why := e.mail.Unknown(); why != "" {
 		unknown = " Whether the domain receives mail is not known: " + why + "."
 	}
-	f := diag.Fail("There is no TXT record at %s.", e.own.Name)
+	f := rule.Fail("There is no TXT record at %s.", e.own.Name)
 	switch n := len(e.own.Answer.Records); {
 	case n == 1:
-		f = diag.Fail("The TXT record at %s is not a DMARC record.", e.own.Name)
+		f = rule.Fail("The TXT record at %s is not a DMARC record.", e.own.Name)
 	case n > 1:
-		f = diag.Fail("None of the %d TXT records at %s is a DMARC record.", n, e.own.Name)
+		f = rule.Fail("None of the %d TXT records at %s is a DMARC record.", n, e.own.Name)
 	}
-	if only := kit.Nothing(e); only != "" {
-		f = diag.Fail("%s", only)
+	if only := tagRules.Nothing(e); only != "" {
+		f = rule.Fail("%s", only)
 	}
 	if org := e.discovery.Tree.Organizational; org != e.domain.String() {
 		f[0].Detail += " No parent domain has a record that applies, either."
 	}
 	f[0].Detail += e.ignoredAbove()
 	if len(e.fragments) > 0 {
-		f = diag.Fail("%s has the TXT record %q, which does not begin with v=DMARC1.", e.own.Name,
-			diag.Quote(e.fragments[0])).Suggesting(e.suggested)
+		f = rule.Fail("%s has the TXT record %q, which does not begin with v=DMARC1.", e.own.Name,
+			phrase.Quote(e.fragments[0])).Suggesting(e.suggested)
 	}
 	f[0].Detail += unknown
 	if len(e.fragments) > 0 {
@@ -336,16 +336,16 @@ func (e *evidence) monitoring() string {
 }
 
 var (
-	factorPolicy      = diag.Category{Code: "policy", Label: "Policy"}
-	factorSubdomains  = diag.Category{Code: "subdomains", Label: "Subdomains"}
-	factorReporting   = diag.Category{Code: "reporting", Label: "Aggregate reports"}
-	factorApplication = diag.Category{Code: "application", Label: "Full application"}
-	factorAlignment   = diag.Category{Code: "alignment", Label: "Alignment"}
-	factorSyntax      = diag.Category{Code: "syntax", Label: "Syntax and uniqueness"}
+	factorPolicy      = rule.Category{Code: "policy", Label: "Policy"}
+	factorSubdomains  = rule.Category{Code: "subdomains", Label: "Subdomains"}
+	factorReporting   = rule.Category{Code: "reporting", Label: "Aggregate reports"}
+	factorApplication = rule.Category{Code: "application", Label: "Full application"}
+	factorAlignment   = rule.Category{Code: "alignment", Label: "Alignment"}
+	factorSyntax      = rule.Category{Code: "syntax", Label: "Syntax and uniqueness"}
 )
 
 // textsOffline are the texts for a record that need not be published: whether it is enforced is unknown.
-var textsOffline = func() diag.Texts {
+var textsOffline = func() rule.Texts {
 	t := maps.Clone(texts)
 	t["excellent"] = diag.Text{Headline: "DMARC record is valid: it asks receivers to reject forged mail",
 		Sub: "It takes effect once it is published. Do that when the aggregate reports show that all your senders pass."}
@@ -354,7 +354,7 @@ var textsOffline = func() diag.Texts {
 	return t
 }()
 
-var texts = diag.Texts{
+var texts = rule.Texts{
 	"excellent": {Headline: "DMARC is enforced: forged mail is rejected",
 		Sub: "The domain is protected. Keep reading the aggregate reports, and check them when you add a sending service."},
 	"valid": {Headline: "DMARC is enforced",

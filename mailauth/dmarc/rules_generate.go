@@ -4,22 +4,23 @@ import (
 	"cmp"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
 
-var generateRules = diag.Rules[*generation]{{
+var generateRules = rule.Rules[*generation]{{
 	Code: "dmarc.generate.reports.missing", Severity: diag.Warning, Ref: "RFC 9989 section 5.1.3",
 	Title: "No aggregate reports are requested", Requirement: "Aggregate reports are requested",
 	Advice: "Ask for a record with an address for aggregate reports (rua): only these show which legitimate mail fails " +
 		"DMARC.",
-	Fails: func(g *generation) diag.Failures {
+	Fails: func(g *generation) rule.Failures {
 		switch {
 		case len(g.rua) > 0:
 			return nil
 		case g.enforced():
-			return diag.Fail("The record asks for a policy, and no report will show which legitimate mail it hits.")
+			return rule.Fail("The record asks for a policy, and no report will show which legitimate mail it hits.")
 		default:
-			return diag.Fail("Without a policy and without reports the record has no effect.")
+			return rule.Fail("Without a policy and without reports the record has no effect.")
 		}
 	},
 }, {
@@ -28,8 +29,8 @@ var generateRules = diag.Rules[*generation]{{
 	Requirement: "No mail is treated differently because of the record",
 	Advice: "Publish the first record of the rollout, and go on only if the aggregate reports show what its goal says. " +
 		"Skip steps only for a domain that sends no mail, or whose reports show no failures already.",
-	Fails: func(g *generation) diag.Failures {
-		return diag.FailIf(g.enforced(), "Receivers are asked to apply %s to mail that fails DMARC, whether it is forged "+
+	Fails: func(g *generation) rule.Failures {
+		return rule.FailIf(g.enforced(), "Receivers are asked to apply %s to mail that fails DMARC, whether it is forged "+
 			"or a service of yours that is not set up yet.", g.strictest())
 	},
 }, {
@@ -37,8 +38,8 @@ var generateRules = diag.Rules[*generation]{{
 	Title: "Subdomains are less protected than the domain", Requirement: "Subdomains are protected like the domain",
 	Advice: "Leave out the policy for subdomains (sp) once their mail passes DMARC: forgers choose the weakest name.",
 	When:   func(g *generation) bool { return g.req.SubdomainPolicy != "" },
-	Fails: func(g *generation) diag.Failures {
-		return diag.FailIf(g.req.SubdomainPolicy.Level() < g.req.Policy.Level(), "The policy for subdomains is %s, that "+
+	Fails: func(g *generation) rule.Failures {
+		return rule.FailIf(g.req.SubdomainPolicy.Level() < g.req.Policy.Level(), "The policy for subdomains is %s, that "+
 			"for the domain %s.", g.req.SubdomainPolicy, g.req.Policy).About("sp")
 	},
 }, {
@@ -48,9 +49,9 @@ var generateRules = diag.Rules[*generation]{{
 	Advice: "Set the policy for subdomains that do not exist (np) to reject, or leave it out: no legitimate mail " +
 		"uses such names.",
 	When: func(g *generation) bool { return g.req.NonexistentSubdomainPolicy != "" },
-	Fails: func(g *generation) diag.Failures {
+	Fails: func(g *generation) rule.Failures {
 		others := cmp.Or(g.req.SubdomainPolicy, g.req.Policy)
-		return diag.FailIf(g.req.NonexistentSubdomainPolicy.Level() < others.Level(),
+		return rule.FailIf(g.req.NonexistentSubdomainPolicy.Level() < others.Level(),
 			"The policy for subdomains that do not exist is %s, that for others %s.", g.req.NonexistentSubdomainPolicy,
 			others).About("np")
 	},
@@ -63,10 +64,10 @@ var generateRules = diag.Rules[*generation]{{
 	When: func(g *generation) bool {
 		return !g.req.Domain.IsZero() && cmp.Or(g.req.SubdomainPolicy, g.req.NonexistentSubdomainPolicy) != ""
 	},
-	Fails: func(g *generation) diag.Failures {
+	Fails: func(g *generation) rule.Failures {
 		org := policy.PublicSuffixOrganizational(g.req.Domain.String())
 		declared := g.req.PSD == policy.NotPSD || g.req.PSD == policy.IsPSD
-		return diag.FailIf(org != g.req.Domain.String() && !declared, "The organizational domain of %s is %s by the "+
+		return rule.FailIf(org != g.req.Domain.String() && !declared, "The organizational domain of %s is %s by the "+
 			"public suffix list, and only its sp and np count.", g.req.Domain, org)
 	},
 }, {
@@ -76,9 +77,9 @@ var generateRules = diag.Rules[*generation]{{
 	Advice: "Have the owner of the address publish the TXT record v=DMARC1 at the name in the detail: until then no " +
 		"report is sent there.",
 	When: func(g *generation) bool { return !g.req.Domain.IsZero() },
-	Fails: func(g *generation) diag.Failures {
-		return diag.FailEach(g.external(), func(d string) diag.Failures {
-			return diag.FailIf(len(g.consentName(d)) <= maxName, "%s has to publish a TXT record at %s.", d,
+	Fails: func(g *generation) rule.Failures {
+		return rule.FailEach(g.external(), func(d string) rule.Failures {
+			return rule.FailIf(len(g.consentName(d)) <= maxName, "%s has to publish a TXT record at %s.", d,
 				g.consentName(d)).About(d)
 		})
 	},
@@ -88,9 +89,9 @@ var generateRules = diag.Rules[*generation]{{
 	Requirement: "Every report address in another organization can be authorized",
 	Advice:      "Use an address of the domain itself, or one at a domain with a shorter name.",
 	When:        func(g *generation) bool { return !g.req.Domain.IsZero() },
-	Fails: func(g *generation) diag.Failures {
-		return diag.FailEach(g.external(), func(d string) diag.Failures {
-			return diag.FailIf(len(g.consentName(d)) > maxName, "The name at which %s would accept reports for %s has more "+
+	Fails: func(g *generation) rule.Failures {
+		return rule.FailEach(g.external(), func(d string) rule.Failures {
+			return rule.FailIf(len(g.consentName(d)) > maxName, "The name at which %s would accept reports for %s has more "+
 				"than %d characters.", d, g.req.Domain, maxName).About(d)
 		})
 	},
@@ -100,24 +101,24 @@ var generateRules = diag.Rules[*generation]{{
 	Requirement: "The domain is given, so that report addresses of others are known",
 	Advice:      "Give the domain to learn what the owners of addresses in other organizations have to publish.",
 	When:        func(g *generation) bool { return len(g.rua)+len(g.ruf) > 0 },
-	Fails: func(g *generation) diag.Failures {
-		return diag.FailIf(g.req.Domain.IsZero(), "No domain was given with the report addresses.")
+	Fails: func(g *generation) rule.Failures {
+		return rule.FailIf(g.req.Domain.IsZero(), "No domain was given with the report addresses.")
 	},
 }, {
 	Code: "dmarc.generate.testing.idle", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
 	Title: "Nothing to test: the policy is none", Requirement: "There is a policy to test, or nothing is tested",
 	Advice: "Leave out t=y, or set the policy to quarantine: t=y has no effect on a policy of none.",
 	When:   func(g *generation) bool { return g.req.Testing },
-	Fails: func(g *generation) diag.Failures {
-		return diag.FailIf(!g.enforced(), "t=y asks receivers to apply the policy one level lower, and it is none "+
+	Fails: func(g *generation) rule.Failures {
+		return rule.FailIf(!g.enforced(), "t=y asks receivers to apply the policy one level lower, and it is none "+
 			"already.").About("t")
 	},
 }, {
 	Code: "dmarc.generate.testing.legacy", Severity: diag.Info, Ref: "RFC 9989 appendix A.6",
 	Title: "Receivers that follow RFC 7489 do not know t=y", Requirement: "The record does not depend on t=y",
 	Advice: "Publish the policy one level lower instead of t=y if these receivers should hold back as well.",
-	Fails: func(g *generation) diag.Failures {
-		return diag.FailIf(g.req.Testing && g.enforced(), "They apply %s in full, while those that follow RFC 9989 apply "+
+	Fails: func(g *generation) rule.Failures {
+		return rule.FailIf(g.req.Testing && g.enforced(), "They apply %s in full, while those that follow RFC 9989 apply "+
 			"it one level lower.", g.strictest()).About("t")
 	},
 }, {
@@ -125,8 +126,8 @@ var generateRules = diag.Rules[*generation]{{
 	Title: "Receivers that follow RFC 9989 ignore pct", Requirement: "The policy applies to all mail",
 	Advice: "Publish the policy one level lower instead of pct until the reports are clean.",
 	When:   func(g *generation) bool { return g.enforced() },
-	Fails: func(g *generation) diag.Failures {
-		return diag.FailIf(g.target.percentage < policy.DefaultPercentage, "They apply %s to all mail that fails DMARC, "+
+	Fails: func(g *generation) rule.Failures {
+		return rule.FailIf(g.target.percentage < policy.DefaultPercentage, "They apply %s to all mail that fails DMARC, "+
 			"not to %d percent of it.", g.strictest(), g.target.percentage).About("pct")
 	},
 }, {
@@ -135,8 +136,8 @@ var generateRules = diag.Rules[*generation]{{
 	Requirement: "There is a policy to apply to a share of the mail, or no share is given",
 	Advice:      "Leave out pct, or set the policy to quarantine: pct has no effect on a policy of none.",
 	When:        func(g *generation) bool { return g.target.percentage < policy.DefaultPercentage },
-	Fails: func(g *generation) diag.Failures {
-		return diag.FailIf(!g.enforced(), "pct=%d has no effect, because the policy asks for nothing.",
+	Fails: func(g *generation) rule.Failures {
+		return rule.FailIf(!g.enforced(), "pct=%d has no effect, because the policy asks for nothing.",
 			g.target.percentage).About("pct")
 	},
 }, {
@@ -145,8 +146,8 @@ var generateRules = diag.Rules[*generation]{{
 	Advice: "Leave out psd unless unrelated organizations register domains here: with psd=y, subdomains are no longer " +
 		"aligned with the domain.",
 	When: func(g *generation) bool { return !g.req.Domain.IsZero() && g.req.PSD == policy.IsPSD },
-	Fails: func(g *generation) diag.Failures {
-		return diag.FailIf(!policy.IsPublicSuffix(g.req.Domain.String()), "The public suffix list does not have %s.",
+	Fails: func(g *generation) rule.Failures {
+		return rule.FailIf(!policy.IsPublicSuffix(g.req.Domain.String()), "The public suffix list does not have %s.",
 			g.req.Domain).
 			About("psd")
 	},
@@ -156,8 +157,8 @@ var generateRules = diag.Rules[*generation]{{
 	Advice: "Set psd to y if you operate this public suffix; otherwise give the domain that you registered below it. " +
 		"Without psd=y all domains below count as one organization.",
 	When: func(g *generation) bool { return !g.req.Domain.IsZero() },
-	Fails: func(g *generation) diag.Failures {
-		return diag.FailIf(policy.IsPublicSuffix(g.req.Domain.String()) && g.req.PSD != policy.IsPSD, "%s is a public "+
+	Fails: func(g *generation) rule.Failures {
+		return rule.FailIf(policy.IsPublicSuffix(g.req.Domain.String()) && g.req.PSD != policy.IsPSD, "%s is a public "+
 			"suffix, and its record applies to every domain below it that has none of its own.", g.req.Domain).About("psd")
 	},
 }}

@@ -5,20 +5,22 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
 
 // policyRules concern the requested policies. The weights give reject 40 points, quarantine 28.
-var policyRules = diag.Rules[*evidence]{{
+var policyRules = rule.Rules[*evidence]{{
 	Code: "dmarc.policy.none", Severity: diag.Warning, Weight: 28, Category: factorPolicy, Ref: "RFC 9989 section 5.1.7",
 	Title: "DMARC policy is none: forged mail is delivered", Requirement: "The policy is enforced (quarantine or reject)",
 	Advice: "Read the aggregate reports for some weeks, and set up SPF and DKIM for every service of yours that fails, " +
 		"subdomains included. When all of them pass, publish p=quarantine.",
-	When: usable, Fails: func(e *evidence) diag.Failures {
+	When: usable, Fails: func(e *evidence) rule.Failures {
 		if e.requested().Level() > 0 {
 			return nil
 		}
-		f := diag.Fail("%s asks receivers to deliver mail from %s that fails DMARC as if nothing were wrong.",
+		f := rule.Fail("%s asks receivers to deliver mail from %s that fails DMARC as if nothing were wrong.",
 			e.statement(), e.subject())
 		switch {
 		case e.reading.Assumed:
@@ -41,31 +43,31 @@ var policyRules = diag.Rules[*evidence]{{
 	Advice: "Move on to p=reject once p=quarantine has been in force for a while and the reports show no mail of yours " +
 		"that fails. Stay with quarantine if people of the domain write to mailing lists.",
 	When: func(e *evidence) bool { return usable(e) && e.requested().Level() > 0 },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.requested() != policy.Reject, "The policy for mail from %s is %s; reject is the strictest.",
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.requested() != policy.Reject, "The policy for mail from %s is %s; reject is the strictest.",
 			e.subject(), e.requested())
 	},
 }}
 
-var applicationRules = diag.Rules[*evidence]{{
+var applicationRules = rule.Rules[*evidence]{{
 	Code: "dmarc.policy.testing", Severity: diag.Warning, Weight: 5, Category: factorApplication,
 	Ref:   "RFC 9989 section 4.7",
 	Title: "DMARC policy is only tested (t=y)", Requirement: "The policy is applied, not tested (no t=y)",
 	Advice: "Remove t=y once the reports show that all your senders pass: until then receivers apply the policy one " +
 		"level lower.",
-	When: usable, Fails: func(e *evidence) diag.Failures {
+	When: usable, Fails: func(e *evidence) rule.Failures {
 		if !e.record.Testing {
 			return nil
 		}
-		f := diag.Failures(nil)
+		f := rule.Failures(nil)
 		if p := e.requested(); p.Level() == 0 {
-			f = diag.Fail("t=y has no effect on p=none.")
+			f = rule.Fail("t=y has no effect on p=none.")
 		} else {
-			f = diag.Fail("With t=y receivers of RFC 9989 apply %s instead of %s; older ones do not know t and apply %s.",
+			f = rule.Fail("With t=y receivers of RFC 9989 apply %s instead of %s; older ones do not know t and apply %s.",
 				p.Lowered(), p, p)
 		}
 		if e.rehearsed() {
-			f = diag.Fail("With t=y receivers of RFC 9989 apply none instead of quarantine, and with pct=0 those of RFC 7489 " +
+			f = rule.Fail("With t=y receivers of RFC 9989 apply none instead of quarantine, and with pct=0 those of RFC 7489 " +
 				"as well.")
 		}
 		t, _ := e.record.List.Tag("t")
@@ -79,12 +81,12 @@ var applicationRules = diag.Rules[*evidence]{{
 	Advice: "Remove pct once the aggregate reports show that all your senders pass; until then publish the policy one " +
 		"level lower, as receivers of RFC 9989 ignore pct.",
 	When: func(e *evidence) bool { return usable(e) && !e.rehearsed() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		t, _ := e.record.List.Tag("pct")
 		if e.record.Percentage < policy.DefaultPercentage && e.requested() == policy.None {
-			return at(diag.Fail("pct=%d has no effect on a policy of none.", e.record.Percentage).About("pct"), t)
+			return at(rule.Fail("pct=%d has no effect on a policy of none.", e.record.Percentage).About("pct"), t)
 		}
-		return at(diag.FailIf(e.record.Percentage < policy.DefaultPercentage, "With pct=%d receivers of RFC 7489 apply "+
+		return at(rule.FailIf(e.record.Percentage < policy.DefaultPercentage, "With pct=%d receivers of RFC 7489 apply "+
 			"%s to %d %% of failing mail and %s to the rest; those of RFC 9989 apply it to all.", e.record.Percentage,
 			e.requested(), e.record.Percentage, e.requested().Lowered()).About("pct"), t)
 	},
@@ -143,16 +145,16 @@ func enforced(e *evidence) bool {
 	return usable(e) && !e.reading.Assumed && e.organizational() && e.record.Policy.Level() > 0
 }
 
-var subdomainRules = diag.Rules[*evidence]{{
+var subdomainRules = rule.Rules[*evidence]{{
 	Code: "dmarc.subdomain.weaker", Severity: diag.Warning, Weight: 10, Category: factorSubdomains,
 	Ref:   "RFC 9989 section 4.7",
 	Title: "DMARC policy for subdomains (sp) is weaker than p", Requirement: "Subdomains are protected as the domain is",
 	Advice: "Check in the reports that mail from subdomains passes; then raise or remove sp, so that subdomains follow " +
 		"p. Attackers use the subdomain that nobody protects.",
-	When: enforced, Fails: func(e *evidence) diag.Failures {
+	When: enforced, Fails: func(e *evidence) rule.Failures {
 		p := e.reading.Requested
 		t, _ := e.record.List.Tag("sp")
-		return at(diag.FailIf(p.Subdomain.Level() < p.Domain.Level(),
+		return at(rule.FailIf(p.Subdomain.Level() < p.Domain.Level(),
 			"sp=%s leaves mail that forges a subdomain with less protection than p=%s gives the domain.", p.Subdomain,
 			p.Domain).
 			About("sp"), t)
@@ -164,10 +166,10 @@ var subdomainRules = diag.Rules[*evidence]{{
 	Title:       "DMARC policy for nonexistent subdomains (np) is weaker than sp",
 	Requirement: "Nonexistent subdomains are protected as existing ones are",
 	Advice:      "Raise np, after checking in the reports that nothing of yours sends from names that are not in the DNS.",
-	When:        enforced, Fails: func(e *evidence) diag.Failures {
+	When:        enforced, Fails: func(e *evidence) rule.Failures {
 		p := e.reading.Requested
 		t, _ := e.record.List.Tag("np")
-		return at(diag.FailIf(p.Nonexistent.Level() < p.Subdomain.Level(),
+		return at(rule.FailIf(p.Nonexistent.Level() < p.Subdomain.Level(),
 			"np=%s leaves names that do not exist with less protection than the %s of other subdomains.",
 			p.Nonexistent, p.Subdomain).About("np"), t)
 	},
@@ -177,14 +179,14 @@ var subdomainRules = diag.Rules[*evidence]{{
 	Requirement: "sp and np stand in the record of an organizational domain",
 	Advice: "Remove the tags, or add psd=n if the domain is to be an organizational domain of its own: subdomains " +
 		"follow the record of the organizational domain.",
-	When: usable, Fails: func(e *evidence) diag.Failures {
+	When: usable, Fails: func(e *evidence) rule.Failures {
 		if e.organizational() {
 			return nil
 		}
-		return diag.FailEach([]string{"sp", "np"}, func(tag string) diag.Failures {
+		return rule.FailEach([]string{"sp", "np"}, func(tag string) rule.Failures {
 			t, ok := e.record.List.Tag(tag)
-			return at(diag.FailIf(ok, "%s is not an organizational domain, so that receivers ignore %s=%s in its record.",
-				e.location, tag, diag.Quote(t.Value)).About(tag), t)
+			return at(rule.FailIf(ok, "%s is not an organizational domain, so that receivers ignore %s=%s in its record.",
+				e.location, tag, phrase.Quote(t.Value)).About(tag), t)
 		})
 	},
 }, {
@@ -193,22 +195,22 @@ var subdomainRules = diag.Rules[*evidence]{{
 	Requirement: "psd=y stands only at a public suffix",
 	Advice: "Remove psd=y unless others register names below the domain: it makes every subdomain an organization of " +
 		"its own, and mail from them no longer aligns with the domain.",
-	When: func(e *evidence) bool { return kit.One(e) && e.location != "" },
-	Fails: func(e *evidence) diag.Failures {
+	When: func(e *evidence) bool { return tagRules.One(e) && e.location != "" },
+	Fails: func(e *evidence) rule.Failures {
 		t, _ := e.record.List.Tag("psd")
 		registered := policy.PublicSuffixOrganizational(e.location) == e.location && strings.Contains(e.location, ".") &&
 			policy.PublicSuffixOrganizational("x."+e.location) == e.location
 		below := policy.PublicSuffixOrganizational(e.location) != e.location
-		return at(diag.FailIf(e.record.PSD == policy.IsPSD && (registered || below),
+		return at(rule.FailIf(e.record.PSD == policy.IsPSD && (registered || below),
 			"%s is not on the list of public suffixes.", e.location).About("psd"), t)
 	},
 }}
 
-var alignmentRules = diag.Rules[*evidence]{{
+var alignmentRules = rule.Rules[*evidence]{{
 	Code: "dmarc.alignment.value", Severity: diag.Error, Weight: 5, Category: factorAlignment,
 	Ref:   "RFC 9989 section 4.7",
 	Title: "Invalid DMARC alignment (adkim or aspf)", Requirement: "adkim and aspf are r or s",
 	Advice: "Write r or s, or remove the tag: until then receivers use relaxed alignment. Before you choose s, check " +
 		"in the reports that no sender relies on a subdomain.",
-	When: usable, Fails: kit.Faults(policy.BadAlignment),
+	When: usable, Fails: tagRules.Faults(policy.BadAlignment),
 }}

@@ -6,11 +6,13 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-var reportRules = diag.Rules[*evidence]{{
+var reportRules = rule.Rules[*evidence]{{
 	Code: "dmarc.rua.missing", Severity: diag.Warning, Weight: 10, Category: factorReporting,
 	Ref:   "RFC 9989 section 5.1.3",
 	Title: "No DMARC reports are requested (no rua)", Requirement: "The record asks for aggregate reports (rua)",
@@ -20,13 +22,13 @@ var reportRules = diag.Rules[*evidence]{{
 		quiet := parked(e) && e.requested() == policy.Reject // no mail, and all that forges the domain is refused
 		return usable(e) && !quiet && len(e.fragments) == 0
 	},
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.record.Has("rua") {
 			return nil
 		}
-		f := diag.Fail("The record has no rua, so that receivers send no aggregate reports.")
+		f := rule.Fail("The record has no rua, so that receivers send no aggregate reports.")
 		if e.requested() == policy.None {
-			f = diag.Fail("With p=none and no rua the record neither protects the domain nor brings reports.")
+			f = rule.Fail("With p=none and no rua the record neither protects the domain nor brings reports.")
 		}
 		receives, _ := e.mail.Receives()
 		if e.location == "" || !e.valid() || !e.offline && (!receives || e.inherited()) {
@@ -39,22 +41,22 @@ var reportRules = diag.Rules[*evidence]{{
 	Title: "Invalid DMARC report address (rua or ruf)", Requirement: "Every destination of reports is a valid URI",
 	Advice: "Write each address as mailto:local-part@domain, and a comma between two of them: receivers send nothing " +
 		"to what they cannot read.",
-	When:  func(e *evidence) bool { return kit.One(e) && (e.record.Has("rua") || e.record.Has("ruf")) },
-	Fails: kit.Faults(policy.BadURI),
+	When:  func(e *evidence) bool { return tagRules.One(e) && (e.record.Has("rua") || e.record.Has("ruf")) },
+	Fails: tagRules.Faults(policy.BadURI),
 }, {
 	Code: "dmarc.uri.empty", Severity: diag.Warning, Ref: "RFC 9989 section 4.8",
 	Title: "Comma without a report address beside it", Requirement: "A report address stands beside every comma",
 	Advice: "Remove the comma: some receivers read none of the addresses.",
-	When:   kit.One, Fails: kit.Faults(policy.EmptyURI),
+	When:   tagRules.One, Fails: tagRules.Faults(policy.EmptyURI),
 }, {
 	Code: "dmarc.uri.scheme", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
 	Title: "DMARC report address that is not mailto", Requirement: "Every report address is of mailto",
 	Advice: "Add a mailto address: receivers need not support anything else.",
-	When:   func(e *evidence) bool { return kit.One(e) && e.record.Reported() },
-	Fails: func(e *evidence) diag.Failures {
-		return eachURI(e, func(u policy.URI) diag.Failures {
-			return diag.FailIf(u.Valid() && u.Scheme != "mailto", "Few receivers, if any, send reports to %q.",
-				diag.Quote(u.Text))
+	When:   func(e *evidence) bool { return tagRules.One(e) && e.record.Reported() },
+	Fails: func(e *evidence) rule.Failures {
+		return eachURI(e, func(u policy.URI) rule.Failures {
+			return rule.FailIf(u.Valid() && u.Scheme != "mailto", "Few receivers, if any, send reports to %q.",
+				phrase.Quote(u.Text))
 		})
 	},
 }, {
@@ -63,112 +65,112 @@ var reportRules = diag.Rules[*evidence]{{
 	Requirement: "Every report address belongs to the domain",
 	Advice: "Have v=DMARC1 published as a TXT record at the name in the detail before you publish the record: without " +
 		"it receivers send no reports there.",
-	When: func(e *evidence) bool { return e.offline && kit.One(e) && e.location != "" },
-	Fails: func(e *evidence) diag.Failures {
-		return eachURI(e, func(u policy.URI) diag.Failures {
-			return diag.FailIf(u.Valid() && e.external(u), "%s must accept the reports of %s at %s.", u.Domain, e.location,
+	When: func(e *evidence) bool { return e.offline && tagRules.One(e) && e.location != "" },
+	Fails: func(e *evidence) rule.Failures {
+		return eachURI(e, func(u policy.URI) rule.Failures {
+			return rule.FailIf(u.Valid() && e.external(u), "%s must accept the reports of %s at %s.", u.Domain, e.location,
 				policy.ConsentName("_dmarc", e.location, u.Domain))
 		})
 	},
 }}
 
-func eachURI(e *evidence, fails func(policy.URI) diag.Failures) diag.Failures {
-	return diag.FailEach(slices.Concat(e.record.AggregateURIs, e.record.FailureURIs), func(u policy.URI) diag.Failures {
+func eachURI(e *evidence, fails func(policy.URI) rule.Failures) rule.Failures {
+	return rule.FailEach(slices.Concat(e.record.AggregateURIs, e.record.FailureURIs), func(u policy.URI) rule.Failures {
 		return at(fails(u).About(u.Text), taglist.Tag{Offset: u.Offset, Length: u.Length})
 	})
 }
 
-func followed(e *evidence) bool { return kit.One(e) && len(e.destinations) > 0 }
+func followed(e *evidence) bool { return tagRules.One(e) && len(e.destinations) > 0 }
 
 func foreign(e *evidence) bool {
 	return followed(e) && slices.ContainsFunc(e.destinations, func(d destination) bool { return d.external })
 }
 
-var destinationRules = diag.Rules[*evidence]{{
+var destinationRules = rule.Rules[*evidence]{{
 	Code: "dmarc.destination.consent.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:         "RFC 9990 section 4",
 	Title:       "Authorization by a report destination could not be looked up",
 	Requirement: "The name servers of every report destination answer for its authorization record",
 	Advice:      "Try again later: receivers that cannot look it up send no reports meanwhile.",
-	When:        foreign, Fails: eachDestination(func(e *evidence, d *destination) diag.Failures {
+	When:        foreign, Fails: eachDestination(func(e *evidence, d *destination) rule.Failures {
 		_, known := d.consent.Given()
 		if !d.external || known {
 			return nil
 		}
-		return diag.Fail("Whether %s accepts reports for %s is not known: the TXT lookup of %s failed: %s.", d.domain,
+		return rule.Fail("Whether %s accepts reports for %s is not known: the TXT lookup of %s failed: %s.", d.domain,
 			e.location, d.consent.Name, diag.Reason(d.consent.Answer.Err()))
 	}),
 }, {
 	Code: "dmarc.destination.unauthorized", Severity: diag.Warning, Weight: 2, Category: factorReporting,
-	Reads: []diag.Source{fromRecord, fromExistence, fromConsent}, HoldsWhenUnanswered: true, Ref: "RFC 9990 section 4",
+	Reads: []rule.Source{fromRecord, fromExistence, fromConsent}, HoldsWhenUnanswered: true, Ref: "RFC 9990 section 4",
 	Title:       "Report destination has not authorized DMARC reports",
 	Requirement: "Every external report destination has authorized the reports",
 	Advice: "Ask the operator of the destination to publish v=DMARC1 as a TXT record at the name in the detail, or use " +
 		"an address of your own domain: until then receivers send no reports there.",
-	When: foreign, Fails: eachDestination(func(e *evidence, d *destination) diag.Failures {
+	When: foreign, Fails: eachDestination(func(e *evidence, d *destination) rule.Failures {
 		yes, known := d.consent.Given()
 		switch {
 		case !d.external || yes || !known:
 			return nil
 		case d.consent.TooLong:
-			return diag.Fail("%s cannot accept reports for %s: the name %s would be too long.", d.domain, e.location,
+			return rule.Fail("%s cannot accept reports for %s: the name %s would be too long.", d.domain, e.location,
 				d.consent.Name)
 		case d.consent.Answer.Exists():
-			return diag.Fail("%s is not authorized to receive reports for %s: the TXT record at %s does not begin with "+
+			return rule.Fail("%s is not authorized to receive reports for %s: the TXT record at %s does not begin with "+
 				"v=DMARC1.", d.domain, e.location, d.consent.Name)
 		default:
-			return diag.Fail("%s is not authorized to receive reports for %s: there is no TXT record at %s.", d.domain,
+			return rule.Fail("%s is not authorized to receive reports for %s: there is no TXT record at %s.", d.domain,
 				e.location, d.consent.Name)
 		}
 	}),
 }, {
 	Code: "dmarc.destination.override.elsewhere", Severity: diag.Warning,
-	Reads: []diag.Source{fromRecord, fromExistence, fromConsent}, HoldsWhenUnanswered: true, Ref: "RFC 9990 section 4",
+	Reads: []rule.Source{fromRecord, fromExistence, fromConsent}, HoldsWhenUnanswered: true, Ref: "RFC 9990 section 4",
 	Title:       "Report destination redirects reports to another host",
 	Requirement: "No report destination redirects reports to another host",
 	Advice: "Ask the operator of the destination to remove rua from its authorization record, or use another address: " +
 		"receivers send no reports at all.",
 	When:  foreign,
-	Fails: eachDestination(func(_ *evidence, d *destination) diag.Failures { return d.overridden() }),
+	Fails: eachDestination(func(_ *evidence, d *destination) rule.Failures { return d.overridden() }),
 }, {
 	Code: "dmarc.destination.mail.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
 	Title:       "Mail servers of a report destination could not be looked up",
 	Requirement: "The name servers of every report destination answer for its mail servers",
 	Advice:      "Try again later: reports wait meanwhile.",
-	When:        followed, Fails: eachDestination(func(_ *evidence, d *destination) diag.Failures {
+	When:        followed, Fails: eachDestination(func(_ *evidence, d *destination) rule.Failures {
 		why := d.mail.Unknown()
-		return diag.FailIf(why != "", "Whether %s receives mail is not known: %s.", d.domain, why)
+		return rule.FailIf(why != "", "Whether %s receives mail is not known: %s.", d.domain, why)
 	}),
 }, {
 	Code: "dmarc.destination.undeliverable", Severity: diag.Warning, Weight: 1, Category: factorReporting,
-	Reads: []diag.Source{fromRecord, fromExistence, fromReports}, HoldsWhenUnanswered: true, Ref: "RFC 5321 section 5.1",
+	Reads: []rule.Source{fromRecord, fromExistence, fromReports}, HoldsWhenUnanswered: true, Ref: "RFC 5321 section 5.1",
 	Title:       "Domain of a DMARC report address receives no mail",
 	Requirement: "The domain of every report address receives mail",
 	Advice:      "Correct the address, or publish an MX record for its domain: reports to it are lost.",
-	When:        followed, Fails: eachDestination(func(_ *evidence, d *destination) diag.Failures {
+	When:        followed, Fails: eachDestination(func(_ *evidence, d *destination) rule.Failures {
 		why := d.mail.Refusal()
-		return diag.FailIf(why != "" && d.uris[0].Scheme == "mailto", "Reports to %s cannot be delivered: %s %s.",
-			diag.Quote(d.uris[0].Text), d.domain, why)
+		return rule.FailIf(why != "" && d.uris[0].Scheme == "mailto", "Reports to %s cannot be delivered: %s %s.",
+			phrase.Quote(d.uris[0].Text), d.domain, why)
 	}),
 }, {
 	Code: "dmarc.destination.many", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7489 section 6.2",
 	Title: "Too many report destinations to check", Requirement: "All report destinations were checked",
 	Advice: "Remove addresses: receivers need to serve only two.",
-	When:   followed, Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.unchecked > 0, "Only %d domains were checked, which leaves out %s.", maxDestinations,
-			diag.Count(e.unchecked, "destination"))
+	When:   followed, Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.unchecked > 0, "Only %d domains were checked, which leaves out %s.", maxDestinations,
+			phrase.Count(e.unchecked, "destination"))
 	},
 }}
 
 // overridden fails for addresses at another host that replace that of the record.
-func (d *destination) overridden() diag.Failures {
+func (d *destination) overridden() rule.Failures {
 	list, allowed := d.consent.Overrides()
-	return diag.FailIf(len(list) > 0 && !allowed, "The record at %s replaces the address of the domain by %s.",
-		d.consent.Name, diag.Quote(strings.Join(list, ", ")))
+	return rule.FailIf(len(list) > 0 && !allowed, "The record at %s replaces the address of the domain by %s.",
+		d.consent.Name, phrase.Quote(strings.Join(list, ", ")))
 }
 
-func eachDestination(fails func(*evidence, *destination) diag.Failures) func(*evidence) diag.Failures {
-	return func(e *evidence) (all diag.Failures) {
+func eachDestination(fails func(*evidence, *destination) rule.Failures) func(*evidence) rule.Failures {
+	return func(e *evidence) (all rule.Failures) {
 		for i := range e.destinations {
 			d := &e.destinations[i]
 			all = append(all, fails(e, d).About(d.domain)...)
@@ -177,20 +179,20 @@ func eachDestination(fails func(*evidence, *destination) diag.Failures) func(*ev
 	}
 }
 
-var discoveryRules = diag.Rules[*evidence]{{
+var discoveryRules = rule.Rules[*evidence]{{
 	Code: "dmarc.record.nearest", Severity: diag.Info, Ref: "RFC 9989 section 4.10.1",
 	Title:       "Record of a nearer parent does not apply",
 	Requirement: "No parent between the domain and the record has a record",
 	Advice: "Add psd=n to the nearer record if the domains below it are to follow it: otherwise only its own domain " +
 		"does.",
 	When: func(e *evidence) bool { return online(e) && e.inherited() },
-	Fails: func(e *evidence) diag.Failures {
-		var all diag.Failures
+	Fails: func(e *evidence) rule.Failures {
+		var all rule.Failures
 		for _, s := range e.discovery.Walk.Steps[1:] {
 			if s.Domain == e.location {
 				break
 			}
-			all = append(all, diag.FailIf(s.Record != nil,
+			all = append(all, rule.FailIf(s.Record != nil,
 				"The record at %s applies to that domain only: %s is the organizational domain of %s.", s.Name,
 				e.discovery.Tree.Organizational, e.domain).About(s.Name)...)
 		}
@@ -201,19 +203,19 @@ var discoveryRules = diag.Rules[*evidence]{{
 	Title:       "Receivers of RFC 7489 and RFC 9989 apply different policies",
 	Requirement: "Receivers of RFC 7489 and RFC 9989 apply the same policy",
 	Advice:      "Decide which of the two is meant, and write a record that both read in the same way.",
-	When:        kit.One, Fails: func(e *evidence) diag.Failures {
+	When:        tagRules.One, Fails: func(e *evidence) rule.Failures {
 		if e.offline {
 			older, newer := e.older.Applied, e.reading.Applied
 			older.Nonexistent, newer.Nonexistent = "", "" // only RFC 9989 has np
-			return diag.FailIf(older != newer || e.older.Percentage != e.reading.Percentage,
+			return rule.FailIf(older != newer || e.older.Percentage != e.reading.Percentage,
 				"Receivers of RFC 7489 apply %s, those of RFC 9989 %s.", spoken(e.older), spoken(e.reading))
 		}
 		older, newer := e.view(policy.RFC7489), e.view(policy.RFC9989)
 		if older.PolicyDomain == newer.PolicyDomain {
-			return diag.FailIf(older.AppliedPolicy != newer.AppliedPolicy || older.Percentage != newer.Percentage,
+			return rule.FailIf(older.AppliedPolicy != newer.AppliedPolicy || older.Percentage != newer.Percentage,
 				"For mail from %s, receivers of RFC 7489 apply %s, those of RFC 9989 %s.", e.domain, older.spoken(), newer.spoken())
 		}
-		return diag.Fail("For mail from %s, receivers of RFC 7489 apply %s, those of RFC 9989 %s.", e.domain,
+		return rule.Fail("For mail from %s, receivers of RFC 7489 apply %s, those of RFC 9989 %s.", e.domain,
 			older.spoken()+from(older.PolicyDomain), newer.spoken()+from(newer.PolicyDomain))
 	},
 }}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
@@ -64,7 +66,7 @@ func (r *GenerateReport) View() *view.View {
 	name := r.Name + view.If(strings.Contains(r.Name, "."), ".")
 	for _, s := range r.Rollout {
 		text := fmt.Sprintf("Publish p=%s%s. %s", s.Policy,
-			view.If(s.DurationDays > 0, " for at least "+diag.Count(s.DurationDays, "day")), s.Goal)
+			view.If(s.DurationDays > 0, " for at least "+phrase.Count(s.DurationDays, "day")), s.Goal)
 		v.Steps = append(v.Steps, view.Step{Text: text, Name: name, Type: r.Type, Value: s.Record})
 	}
 	if n := len(v.Steps); n > 1 {
@@ -112,7 +114,7 @@ func (d *Details) reports() string {
 }
 
 func addresses(uris []URI) string {
-	return diag.Series(diag.Map(uris, func(u URI) string {
+	return phrase.Series(kit.Map(uris, func(u URI) string {
 		return cmp.Or(view.If(u.Valid, u.Address), view.If(!u.Valid, u.URI+" (not valid)"))
 	}), 4)
 }

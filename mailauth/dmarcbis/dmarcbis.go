@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/dmarc"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/reception"
@@ -65,7 +68,7 @@ type ObsoleteTag struct {
 // could be determined.
 func Check(ctx context.Context, env *diag.Env, req CheckRequest) (*CheckReport, error) {
 	if req.Domain.IsZero() {
-		return nil, diag.Invalid("domain", "is missing")
+		return nil, input.Invalid("domain", "is missing")
 	}
 	began := env.Now()
 	e := &evidence{domain: req.Domain}
@@ -93,7 +96,7 @@ func Check(ctx context.Context, env *diag.Env, req CheckRequest) (*CheckReport, 
 }
 
 // Rules describes what is examined.
-func (*CheckReport) Rules() []diag.RuleInfo { return checkRules.Describe() }
+func (*CheckReport) Rules() []rule.Description { return checkRules.Describe() }
 
 // MigrateRequest is a request to rewrite a record of RFC 7489 for RFC 9989.
 type MigrateRequest struct {
@@ -126,13 +129,13 @@ type MigrateReport struct {
 func Migrate(req MigrateRequest) (*MigrateReport, error) {
 	switch {
 	case strings.TrimSpace(req.Record) == "":
-		return nil, diag.Invalid("record", "is empty; give the text of the TXT record, such as v=DMARC1; p=none")
+		return nil, input.Invalid("record", "is empty; give the text of the TXT record, such as v=DMARC1; p=none")
 	case len(req.Record) > dmarc.MaxRecordLength:
-		return nil, diag.Invalid("record", "is longer than %d bytes", dmarc.MaxRecordLength)
+		return nil, input.Invalid("record", "is longer than %d bytes", dmarc.MaxRecordLength)
 	}
 	c := convert(req)
 	if len(c.migrated) > dmarc.MaxRecordLength {
-		return nil, diag.Invalid("record", "is too long: the migrated record would have more than %d bytes",
+		return nil, input.Invalid("record", "is too long: the migrated record would have more than %d bytes",
 			dmarc.MaxRecordLength)
 	}
 	verdict := migrateRules.Judge(c, nil)
@@ -158,7 +161,7 @@ func Migrate(req MigrateRequest) (*MigrateReport, error) {
 }
 
 // Rules describes what is examined.
-func (*MigrateReport) Rules() []diag.RuleInfo { return migrateRules.Describe() }
+func (*MigrateReport) Rules() []rule.Description { return migrateRules.Describe() }
 
 type evidence struct {
 	*policy.Discovery
@@ -171,20 +174,20 @@ type evidence struct {
 }
 
 const (
-	fromRecord         diag.Source = "record"         // which record applies
-	fromOrganizational diag.Source = "organizational" // the whole tree walk
-	fromDeclarations   diag.Source = "declarations"   // psd of all domains on the path that are not public suffixes
-	fromList           diag.Source = "list"           // what receivers of RFC 7489 find
-	fromExistence      diag.Source = "existence"      // whether the domain exists
-	fromMail           diag.Source = "mail"           // whether it receives mail
+	fromRecord         rule.Source = "record"         // which record applies
+	fromOrganizational rule.Source = "organizational" // the whole tree walk
+	fromDeclarations   rule.Source = "declarations"   // psd of all domains on the path that are not public suffixes
+	fromList           rule.Source = "list"           // what receivers of RFC 7489 find
+	fromExistence      rule.Source = "existence"      // whether the domain exists
+	fromMail           rule.Source = "mail"           // whether it receives mail
 )
 
-// Unanswered implements [diag.Unanswerer].
-func (e *evidence) Unanswered() []diag.Source {
+// Unanswered implements [rule.Unanswerer].
+func (e *evidence) Unanswered() []rule.Source {
 	_, exists := e.mail.Exists()
 	_, receives := e.mail.Receives()
 	undeclared := func(s policy.Step) bool { return s.Err() != nil && !policy.IsPublicSuffix(s.Domain) }
-	return diag.Unanswered(map[diag.Source]bool{
+	return rule.Unanswered(map[rule.Source]bool{
 		fromRecord: e.Tree.PolicyErr == nil, fromOrganizational: e.Walk.Err() == nil, fromList: e.List.PolicyErr == nil,
 		fromDeclarations: !slices.ContainsFunc(e.Walk.Steps, undeclared),
 		fromExistence:    exists || e.Walk.Steps[0].Answer.Exists(), fromMail: receives,
@@ -206,7 +209,7 @@ func (e *evidence) digest() (err error) {
 	return err
 }
 
-func (e *evidence) record() *policy.Record { return diag.OrZero(e.Tree.Policy).Record }
+func (e *evidence) record() *policy.Record { return kit.OrZero(e.Tree.Policy).Record }
 
 func (e *evidence) report() *CheckReport {
 	r := &CheckReport{
@@ -214,7 +217,7 @@ func (e *evidence) report() *CheckReport {
 		TreeWalk: steps(e.Discovery), QueriesCount: len(e.Walk.Queries()), QueryLimit: policy.MaxQueries,
 		PolicyDomain: e.Tree.PolicyDomain(), DiscoveryMethod: policy.TreeWalk,
 		PSLOrganizationalDomain: e.List.Organizational, PSLPolicyDomain: e.List.PolicyDomain(),
-		Analysis:     diag.OrZero(e.analysis),
+		Analysis:     kit.OrZero(e.analysis),
 		ObsoleteTags: append([]ObsoleteTag{}, e.obsolete...), MissingTags: e.missing(),
 		BackwardCompatible: e.compatible(), Partial: len(e.Unanswered()) > 0 || e.MX.Err() != nil,
 	}

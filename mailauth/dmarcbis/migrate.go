@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/dmarc"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/taglist"
@@ -16,7 +17,7 @@ func analyze(record string, domain diag.Domain) (*dmarc.Analysis, error) {
 }
 
 func settings(r *policy.Record) []string {
-	return diag.Map(r.List.Tags, func(t taglist.Tag) string {
+	return kit.Map(r.List.Tags, func(t taglist.Tag) string {
 		return strings.ToValidUTF8(t.Name+"="+t.Value, "\uFFFD")
 	})
 }
@@ -97,7 +98,7 @@ const (
 )
 
 // Values lists the operations.
-func (DiffOp) Values() []string { return diag.Values(diffKeep, diffRemove, diffAdd) }
+func (DiffOp) Values() []string { return kit.Values(diffKeep, diffRemove, diffAdd) }
 
 // A DiffLine is a tag of one of two records, or of both.
 type DiffLine struct {
@@ -139,7 +140,7 @@ const (
 )
 
 // Values lists the behaviors.
-func (Behavior) Values() []string { return diag.Values(same, Stricter, looser, Testing) }
+func (Behavior) Values() []string { return kit.Values(same, Stricter, looser, Testing) }
 
 // A Scope is a kind of mail by the domain in its From field: domain, subdomains or nonexistent_subdomains.
 type Scope string
@@ -151,7 +152,7 @@ const (
 )
 
 // Values lists the scopes.
-func (Scope) Values() []string { return diag.Values(scopeDomain, scopeSubdomains, scopeNonexistent) }
+func (Scope) Values() []string { return kit.Values(scopeDomain, scopeSubdomains, scopeNonexistent) }
 
 // A Treatment is the requested handling of mail that fails DMARC.
 type Treatment struct {
@@ -239,7 +240,7 @@ func sum(changes ...Behavior) Behavior {
 }
 
 func changed(list []Comparison) Behavior {
-	return sum(diag.Map(list, func(c Comparison) Behavior { return c.Change })...)
+	return sum(kit.Map(list, func(c Comparison) Behavior { return c.Change })...)
 }
 
 // realigned returns the change of alignment by the declaration of a public suffix (RFC 9989 section 4.10.2). With

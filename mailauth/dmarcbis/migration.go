@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
@@ -23,7 +24,7 @@ const (
 )
 
 // Values lists the actions.
-func (Action) Values() []string { return diag.Values(Keep, remove, replace, add) }
+func (Action) Values() []string { return kit.Values(Keep, remove, replace, add) }
 
 // A Change is the change to one tag, and its reason.
 type Change struct {
@@ -88,7 +89,7 @@ func (m *migration) remove(tag, reference, reason string) {
 }
 
 func (m *migration) lose(tag, before, reference, reason string) {
-	m.lost = append(m.lost, Change{tag, remove, diag.Quote(before), "", reason, reference})
+	m.lost = append(m.lost, Change{tag, remove, phrase.Quote(before), "", reason, reference})
 }
 
 // parted reads the record with the semicolons that are missing between its tags.
@@ -235,7 +236,7 @@ func (m *migration) flags() {
 			name := strings.ToLower(t.Name)
 			if _, ok := m.draft.Get(name); ok && t.ValueOffset == f.Offset && !t.Repeated && m.notes[name] == (note{}) {
 				m.remove(name, refSyntax, fmt.Sprintf("Its value %q is not valid, and receivers use the default.",
-					diag.Quote(t.Value)))
+					phrase.Quote(t.Value)))
 			}
 		}
 	}
@@ -270,7 +271,7 @@ func (m *migration) destinations(tag string) {
 			reasons = append(reasons, "An address needs mailto: in front of it, or no report is sent there.")
 			keep(bare.URI)
 		default:
-			reasons = append(reasons, fmt.Sprintf("%q %s, so that no report is sent there.", diag.Quote(u.Text), u.Problem()))
+			reasons = append(reasons, fmt.Sprintf("%q %s, so that no report is sent there.", phrase.Quote(u.Text), u.Problem()))
 		}
 	}
 	value, seen := m.draft.Get(tag)
@@ -286,7 +287,7 @@ func (m *migration) destinations(tag string) {
 	}
 }
 
-func trimmed(value string) []string { return diag.Map(strings.Split(value, ","), strings.TrimSpace) }
+func trimmed(value string) []string { return kit.Map(strings.Split(value, ","), strings.TrimSpace) }
 
 func (m *migration) options() {
 	value, ok := m.draft.Get("fo")

@@ -7,23 +7,23 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
 
-var checkRules = slices.Concat(discoveryRules.With(rule{
-	Category: factorDiscovery, Reads: []diag.Source{fromRecord, fromExistence}}),
-	slices.Concat(recordRules.With(rule{Category: factorPolicy}),
-		obsoleteRules.With(rule{Category: factorObsolete, DependsOn: afterUsable})).
-		With(rule{When: hasRecord, Reads: []diag.Source{fromRecord}}), suffixRules.Reading(fromRecord),
-	legacyRulesTable.With(rule{
-		Category: factorLegacy, When: hasRecord, DependsOn: afterUsable, Reads: []diag.Source{fromRecord}}))
-
-type rule = diag.Rule[*evidence]
+var checkRules = slices.Concat(discoveryRules.With(rule.Rule[*evidence]{
+	Category: factorDiscovery, Reads: []rule.Source{fromRecord, fromExistence}}),
+	slices.Concat(recordRules.With(rule.Rule[*evidence]{Category: factorPolicy}),
+		obsoleteRules.With(rule.Rule[*evidence]{Category: factorObsolete, DependsOn: afterUsable})).
+		With(rule.Rule[*evidence]{When: hasRecord, Reads: []rule.Source{fromRecord}}), suffixRules.Reading(fromRecord),
+	legacyRulesTable.With(rule.Rule[*evidence]{
+		Category: factorLegacy, When: hasRecord, DependsOn: afterUsable, Reads: []rule.Source{fromRecord}}))
 
 var (
 	afterRecord  = []diag.Code{"dmarcbis.record.unknown"}
 	afterRecords = []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple", "dmarcbis.record.stray"}
-	missingReads = []diag.Source{fromRecord, fromExistence, fromMail}
+	missingReads = []rule.Source{fromRecord, fromExistence, fromMail}
 )
 
 func hasRecord(e *evidence) bool { return e.record() != nil }
@@ -38,18 +38,18 @@ func (e *evidence) nonexistent() bool {
 const leaveSuffix = "Leave it unless you operate this public suffix. Its record declares psd=y, and applies to every " +
 	"domain below it that has none of its own: begin with p=none and a mailbox for reports."
 
-var discoveryRules = diag.Rules[*evidence]{ground.NoDomain(rule{
-	Code: "dmarcbis.domain.nxdomain", Reads: []diag.Source{fromExistence}, Ref: "RFC 9989 section 3.2.13",
+var discoveryRules = rule.Rules[*evidence]{ground.NoDomain(rule.Rule[*evidence]{
+	Code: "dmarcbis.domain.nxdomain", Reads: []rule.Source{fromExistence}, Ref: "RFC 9989 section 3.2.13",
 	Requirement: "The DNS does not answer NXDOMAIN for the domain",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if !e.nonexistent() {
 			return nil
 		}
 		if r := e.record(); r != nil && e.newer.Usable {
-			return diag.Fail("The DNS answers NXDOMAIN for %s. Mail from it that fails DMARC gets the policy %s of %s.",
+			return rule.Fail("The DNS answers NXDOMAIN for %s. Mail from it that fails DMARC gets the policy %s of %s.",
 				e.domain, e.newer.Applied.Nonexistent, e.Tree.PolicyDomain())
 		}
-		return diag.Fail("The DNS answers NXDOMAIN for %s.", e.domain)
+		return rule.Fail("The DNS answers NXDOMAIN for %s.", e.domain)
 	},
 }), {
 	Code: "dmarcbis.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 9989 section 4.10.1",
@@ -57,7 +57,7 @@ var discoveryRules = diag.Rules[*evidence]{ground.NoDomain(rule{
 	Requirement: "The name servers answer for every name that decides about the policy",
 	Advice:      "Check the name servers of these names: until they answer, receivers cannot tell which policy applies.",
 	When:        func(e *evidence) bool { return !e.nonexistent() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.Tree.PolicyErr == nil {
 			return nil
 		}
@@ -73,7 +73,7 @@ var discoveryRules = diag.Rules[*evidence]{ground.NoDomain(rule{
 	Title:       "Organizational domain is not known for certain",
 	Requirement: "The name servers answer for every name of the tree walk",
 	Advice:      "Try again later. The policy is certain, but not with which other domains the domain is aligned.",
-	When:        hasRecord, Fails: func(e *evidence) diag.Failures {
+	When:        hasRecord, Fails: func(e *evidence) rule.Failures {
 		return e.failedSteps("The TXT lookup of %s failed: %s. A record there could change the organizational domain, " +
 			"which is " + e.Tree.Organizational + " by what is known.")
 	},
@@ -83,11 +83,11 @@ var discoveryRules = diag.Rules[*evidence]{ground.NoDomain(rule{
 	Title:       "What receivers of RFC 7489 find is not known",
 	Requirement: "The name servers answer for the organizational domain of the public suffix list",
 	Advice:      "Try again later, once the name servers of the domain answer.",
-	When:        hasRecord, Fails: func(e *evidence) diag.Failures {
+	When:        hasRecord, Fails: func(e *evidence) rule.Failures {
 		if e.List.PolicyErr == nil {
 			return nil
 		}
-		return diag.Fail("The TXT lookup of _dmarc.%s failed: %s.", e.List.Organizational, diag.Reason(e.List.PolicyErr))
+		return rule.Fail("The TXT lookup of _dmarc.%s failed: %s.", e.List.Organizational, diag.Reason(e.List.PolicyErr))
 	},
 }, {
 	Code: "dmarcbis.existence.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: afterRecord,
@@ -95,9 +95,9 @@ var discoveryRules = diag.Rules[*evidence]{ground.NoDomain(rule{
 	Title: "Whether the domain exists is not known", Requirement: "The name servers say whether the domain exists",
 	Advice: "Check the name servers of the domain: whether sp or np applies depends on their answer.",
 	When:   func(e *evidence) bool { return hasRecord(e) && e.Tree.Origin != policy.Own },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if _, known := e.mail.Exists(); !known {
-			return diag.Fail("The MX lookup of %s failed: %s.", e.domain, diag.Reason(e.MX.Err()))
+			return rule.Fail("The MX lookup of %s failed: %s.", e.domain, diag.Reason(e.MX.Err()))
 		}
 		return nil
 	},
@@ -108,9 +108,9 @@ var discoveryRules = diag.Rules[*evidence]{ground.NoDomain(rule{
 	Requirement: "The name servers say whether the domain receives mail",
 	Advice:      "Check the name servers of the domain: what a missing record means depends on whether it has mail.",
 	When:        func(e *evidence) bool { return !hasRecord(e) && !e.nonexistent() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		why := e.mail.Unknown()
-		return diag.FailIf(why != "", "There is no DMARC record that applies, and what that means is not known: %s.", why)
+		return rule.FailIf(why != "", "There is no DMARC record that applies, and what that means is not known: %s.", why)
 	},
 }, {
 	Code: "dmarcbis.record.multiple", Severity: diag.Critical, Weight: 20, DependsOn: afterRecord,
@@ -118,22 +118,22 @@ var discoveryRules = diag.Rules[*evidence]{ground.NoDomain(rule{
 	Title:       "More than one DMARC record, so that none applies",
 	Requirement: "The DMARC record is the only one at its name",
 	Advice:      "Remove all records but one: with several, receivers use none of them.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if hasRecord(e) {
 			return nil
 		}
-		return diag.FailEach(e.Walk.Steps, multiple)
+		return rule.FailEach(e.Walk.Steps, multiple)
 	},
 }, {
 	Code: "dmarcbis.record.stray", Severity: diag.Critical, Weight: 20, DependsOn: afterRecord,
 	Ref:   "RFC 9989 section 4.7",
 	Title: "Receivers do not recognize the DMARC record", Requirement: "Receivers recognize the DMARC record",
 	Advice: "Begin the record with exactly v=DMARC1; in this letter case.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if hasRecord(e) {
 			return nil
 		}
-		return diag.FailEach(e.Walk.Steps, stray)
+		return rule.FailEach(e.Walk.Steps, stray)
 	},
 }, {
 	Code: "dmarcbis.record.discarded", Severity: diag.Error, Weight: 10, DependsOn: afterRecord,
@@ -141,8 +141,8 @@ var discoveryRules = diag.Rules[*evidence]{ground.NoDomain(rule{
 	Title:       "Receivers ignore the nearer DMARC records and apply a parent's",
 	Requirement: "Receivers discard nothing that is published nearer to the domain than the record that applies",
 	Advice:      "Leave exactly one record at the name, which begins with v=DMARC1; or remove all of them.",
-	When:        hasRecord, Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.Walk.Steps, func(s policy.Step) diag.Failures {
+	When:        hasRecord, Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.Walk.Steps, func(s policy.Step) rule.Failures {
 			if len(s.Domain) <= len(e.Tree.PolicyDomain()) {
 				return nil
 			}
@@ -159,9 +159,9 @@ var discoveryRules = diag.Rules[*evidence]{ground.NoDomain(rule{
 		own := &e.Walk.Steps[0]
 		return len(own.Answer.Aliases) > 0 && (own.DanglingAlias() != "" && !hasRecord(e) || len(own.Found.Records) > 0)
 	},
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		alias := e.Walk.Steps[0].DanglingAlias()
-		return diag.FailIf(alias != "", "%s", alias)
+		return rule.FailIf(alias != "", "%s", alias)
 	},
 }, {
 	Code: "dmarcbis.record.missing", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20, Reads: missingReads,
@@ -170,7 +170,7 @@ var discoveryRules = diag.Rules[*evidence]{ground.NoDomain(rule{
 	Advice: "Publish a record with p=none and an address of yours for reports. At the organizational domain it covers " +
 		"all subdomains. Raise the policy once the reports show that all legitimate mail passes.",
 	When: func(e *evidence) bool { return !e.suffix() && (hasRecord(e) || e.fresh() && e.receives()) },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		return e.absent("v=DMARC1; p=none; rua=mailto:dmarc-reports@" + e.List.Organizational)
 	},
 }, {
@@ -181,7 +181,7 @@ var discoveryRules = diag.Rules[*evidence]{ground.NoDomain(rule{
 	Advice: "Check that nothing sends mail in the name of the domain. Then publish v=DMARC1; p=reject at the domain " +
 		"itself, so that receivers refuse forged mail.",
 	When:  func(e *evidence) bool { return !e.suffix() && (hasRecord(e) || e.fresh() && !e.receives()) },
-	Fails: func(e *evidence) diag.Failures { return e.absent("v=DMARC1; p=reject") },
+	Fails: func(e *evidence) rule.Failures { return e.absent("v=DMARC1; p=reject") },
 }, {
 	Code: "dmarcbis.record.missing.suffix", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
 	Reads: missingReads, DependsOn: afterRecords,
@@ -191,7 +191,7 @@ var discoveryRules = diag.Rules[*evidence]{ground.NoDomain(rule{
 	When: func(e *evidence) bool {
 		return e.suffix() && (hasRecord(e) || e.fresh() && !e.receives())
 	},
-	Fails: func(e *evidence) diag.Failures { return e.absent("") },
+	Fails: func(e *evidence) rule.Failures { return e.absent("") },
 }, {
 	Code: "dmarcbis.record.missing.suffix.mail", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20,
 	Reads: missingReads, DependsOn: afterRecords,
@@ -202,28 +202,28 @@ var discoveryRules = diag.Rules[*evidence]{ground.NoDomain(rule{
 	When: func(e *evidence) bool {
 		return e.suffix() && e.receives() && (hasRecord(e) || e.fresh())
 	},
-	Fails: func(e *evidence) diag.Failures { return e.absent("") },
+	Fails: func(e *evidence) rule.Failures { return e.absent("") },
 }}
 
-func multiple(s policy.Step) diag.Failures {
+func multiple(s policy.Step) rule.Failures {
 	n := len(s.Found.Records)
-	return diag.FailIf(n > 1, "There are %d records at %s, and receivers discard them all.", n, s.Name).About(s.Name)
+	return rule.FailIf(n > 1, "There are %d records at %s, and receivers discard them all.", n, s.Name).About(s.Name)
 }
 
-func stray(s policy.Step) diag.Failures {
+func stray(s policy.Step) rule.Failures {
 	if len(s.Found.Strays) == 0 || len(s.Found.Records) > 0 {
 		return nil
 	}
 	first := s.Found.Strays[0]
-	return diag.Fail("Receivers ignore the text %q at %s: %s.", diag.Quote(first.Text), s.Name, first.Why).About(s.Name)
+	return rule.Fail("Receivers ignore the text %q at %s: %s.", phrase.Quote(first.Text), s.Name, first.Why).About(s.Name)
 }
 
-func (e *evidence) failedSteps(format string) diag.Failures {
-	return diag.FailEach(e.Walk.Steps, func(s policy.Step) diag.Failures {
+func (e *evidence) failedSteps(format string) rule.Failures {
+	return rule.FailEach(e.Walk.Steps, func(s policy.Step) rule.Failures {
 		if s.Outcome != policy.Failed {
 			return nil
 		}
-		return diag.Fail(format, s.Name, diag.Reason(s.Err())).About(s.Name).Because(s.Err())
+		return rule.Fail(format, s.Name, diag.Reason(s.Err())).About(s.Name).Because(s.Err())
 	})
 }
 
@@ -234,7 +234,7 @@ func (e *evidence) fresh() bool { return e.Walk.Steps[0].DanglingAlias() == "" }
 
 func (e *evidence) receives() bool { yes, _ := e.mail.Receives(); return yes }
 
-func (e *evidence) absent(suggested string) diag.Failures {
+func (e *evidence) absent(suggested string) rule.Failures {
 	if hasRecord(e) {
 		return nil
 	}
@@ -244,7 +244,7 @@ func (e *evidence) absent(suggested string) diag.Failures {
 		detail = fmt.Sprintf("There is no DMARC record at %s, and no parent domain has one that applies (%s).", names[0],
 			strings.Join(names[1:], ", "))
 	}
-	f := diag.Fail("%s", detail)
+	f := rule.Fail("%s", detail)
 	// Without psd=y the record of a public suffix would apply to all names below it, and below an organizational
 	// domain the record belongs at that: a lone one makes the tree walk and the public suffix list differ.
 	if name := e.domain.String(); e.suffix() || policy.PublicSuffixOrganizational(name) != name {
@@ -253,14 +253,14 @@ func (e *evidence) absent(suggested string) diag.Failures {
 	return f.Suggesting(suggested)
 }
 
-var recordRules = diag.Rules[*evidence]{{
+var recordRules = rule.Rules[*evidence]{{
 	Code: "dmarcbis.record.unusable", Severity: diag.Error, Weight: 20, DependsOn: afterRecord,
 	Ref:   "RFC 9989 section 4.10.1",
 	Title: "Receivers cannot use the DMARC record", Requirement: "Receivers can use the DMARC record",
 	Advice: "Correct the record. Begin with p=none and rua, and raise the policy once the reports show that all " +
 		"legitimate mail passes.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!e.newer.Usable, "Receivers apply no DMARC to mail from %s: %s.", e.domain, e.newer.Reason).
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(!e.newer.Usable, "Receivers apply no DMARC to mail from %s: %s.", e.domain, e.newer.Reason).
 			Suggesting(e.corrected())
 	},
 }, {
@@ -269,8 +269,8 @@ var recordRules = diag.Rules[*evidence]{{
 	Title: "Policy cannot be read, and p=none is assumed", Requirement: "Every policy of the record can be read",
 	Advice: "Check which policy was meant. Publish it once the aggregate reports show that all legitimate mail passes; " +
 		"until then write what receivers do today.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.newer.Assumed && e.record().Has("p"), "Receivers act as if the record said only p=none: %s.",
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.newer.Assumed && e.record().Has("p"), "Receivers act as if the record said only p=none: %s.",
 			e.newer.Reason).Suggesting(e.migrated())
 	},
 }, {
@@ -278,8 +278,8 @@ var recordRules = diag.Rules[*evidence]{{
 	DependsOn: afterUsable, Ref: "RFC 9989 section 4.7",
 	Title: "No p, and p=none is assumed", Requirement: "The record has p",
 	Advice: "Add the policy: without p, receivers of RFC 9989 assume p=none, and some others ignore the record.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.newer.Assumed && !e.record().Has("p"), "The record of %s has no p.", e.Tree.PolicyDomain()).
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.newer.Assumed && !e.record().Has("p"), "The record of %s has no p.", e.Tree.PolicyDomain()).
 			Suggesting(e.migrated())
 	},
 }}
@@ -317,14 +317,14 @@ func (e *evidence) conversion() *conversion {
 }
 
 var (
-	factorDiscovery = diag.Category{Code: "discovery", Label: "Policy discovery"}
-	factorPolicy    = diag.Category{Code: "policy", Label: "Policies"}
-	factorObsolete  = diag.Category{Code: "obsolete", Label: "Obsolete tags"}
-	factorSuffix    = diag.Category{Code: "psd", Label: "Public suffix declaration"}
-	factorLegacy    = diag.Category{Code: "legacy", Label: "Receivers of RFC 7489"}
+	factorDiscovery = rule.Category{Code: "discovery", Label: "Policy discovery"}
+	factorPolicy    = rule.Category{Code: "policy", Label: "Policies"}
+	factorObsolete  = rule.Category{Code: "obsolete", Label: "Obsolete tags"}
+	factorSuffix    = rule.Category{Code: "psd", Label: "Public suffix declaration"}
+	factorLegacy    = rule.Category{Code: "legacy", Label: "Receivers of RFC 7489"}
 )
 
-var texts = diag.Texts{
+var texts = rule.Texts{
 	"excellent": {Headline: "DMARC record is ready for RFC 9989",
 		Sub: "Receivers of both standards find the record and use it as it was meant. Watch the aggregate reports."},
 	"valid": {Headline: "DMARC record works under RFC 9989",

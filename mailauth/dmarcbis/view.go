@@ -6,7 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
@@ -26,9 +27,9 @@ func (r *CheckReport) View() *view.View {
 		v.Fact("by RFC 7489", r.PSLOrganizationalDomain, "dmarcbis.legacy.organizational", "dmarcbis.legacy.policy")
 	}
 	v.Fact("queries", fmt.Sprintf("%d of %d", r.QueriesCount, r.QueryLimit))
-	obsolete := diag.Map(r.ObsoleteTags, func(t ObsoleteTag) string { return t.Tag + "=" + t.Value })
-	v.Fact("obsolete", diag.Series(obsolete, 4), "dmarcbis.obsolete")
-	v.Fact("to add", diag.Series(r.MissingTags, 4))
+	obsolete := kit.Map(r.ObsoleteTags, func(t ObsoleteTag) string { return t.Tag + "=" + t.Value })
+	v.Fact("obsolete", phrase.Series(obsolete, 4), "dmarcbis.obsolete")
+	v.Fact("to add", phrase.Series(r.MissingTags, 4))
 	ready := cmp.Or(view.If(!r.Ready, "no"),
 		view.If(r.BackwardCompatible, "yes, for receivers of RFC 9989 and RFC 7489 alike"),
 		"yes, while receivers of RFC 7489 act otherwise")
@@ -73,7 +74,7 @@ func (r *MigrateReport) View() *view.View {
 		}
 	}
 	for _, text := range slices.Sorted(maps.Keys(treated)) {
-		v.Fact("applied", text+" ("+diag.Series(treated[text], 3)+")", "dmarcbis.migrate.stricter")
+		v.Fact("applied", text+" ("+phrase.Series(treated[text], 3)+")", "dmarcbis.migrate.stricter")
 	}
 	d := v.Rows(view.Table, "Changes", "tag", "what becomes of it")
 	for _, c := range r.Changes {

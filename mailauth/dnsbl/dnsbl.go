@@ -9,6 +9,10 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
@@ -57,7 +61,7 @@ type Result struct {
 }
 
 // Rules describes what is examined.
-func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*Report) Rules() []rule.Description { return rules.Describe() }
 
 // Check queries all lists about an address concurrently, and interprets their answers. It takes one round trip, and
 // another one for the reasons of listings. The error is a *[diag.InputError], that of the context if it ended, or
@@ -77,14 +81,14 @@ func Listings(ctx context.Context, env *diag.Env, ip diag.IP) (listings []Result
 	if err != nil {
 		return nil, 0, err
 	}
-	listings = diag.Map(e.listings(), func(p *probe) Result { return p.result(ip.Addr) })
+	listings = kit.Map(e.listings(), func(p *probe) Result { return p.result(ip.Addr) })
 	return listings, len(e.answered()), nil
 }
 
 // examine queries the lists of a request that meet the condition.
 func examine(ctx context.Context, env *diag.Env, req Request, is func(*List) bool) (*evidence, error) {
 	if req.IP.IsZero() {
-		return nil, diag.Invalid("ip", "is missing")
+		return nil, input.Invalid("ip", "is missing")
 	}
 	lists, err := diag.List(env, File, Lists, ParseLists)
 	if err != nil {
@@ -111,9 +115,9 @@ func examine(ctx context.Context, env *diag.Env, req Request, is func(*List) boo
 
 func choose(lists []*List, secrets keys, req Request) ([]*probe, error) {
 	if len(req.Lists) > maxLists {
-		return nil, diag.Invalid("lists", "there may be at most %d", maxLists)
+		return nil, input.Invalid("lists", "there may be at most %d", maxLists)
 	}
-	ids := diag.Map(lists, func(l *List) string { return l.ID })
+	ids := kit.Map(lists, func(l *List) string { return l.ID })
 	var probes []*probe
 	for _, l := range lists {
 		if zone, keyed := secrets.place(l); zone != "" && l.knows(req.IP.Addr) &&
@@ -124,19 +128,19 @@ func choose(lists []*List, secrets keys, req Request) ([]*probe, error) {
 	for i, id := range req.Lists {
 		field, at := fmt.Sprintf("lists[%d]", i), slices.Index(ids, id)
 		if at < 0 {
-			return nil, diag.Invalid(field, "%.40q is no list%s", id, similar(id, ids))
+			return nil, input.Invalid(field, "%.40q is no list%s", id, similar(id, ids))
 		}
 		switch l := lists[at]; {
 		case slices.Contains(req.Lists[:i], id):
-			return nil, diag.Invalid(field, "%q stands twice", id)
+			return nil, input.Invalid(field, "%q stands twice", id)
 		case !l.knows(req.IP.Addr):
-			return nil, diag.Invalid(field, "%s has no IPv%d addresses", id, req.IP.Version())
+			return nil, input.Invalid(field, "%s has no IPv%d addresses", id, req.IP.Version())
 		case !slices.ContainsFunc(probes, func(p *probe) bool { return p.list == l }):
-			return nil, diag.Invalid(field, "%s answers only those who have a key, and this service has none", id)
+			return nil, input.Invalid(field, "%s answers only those who have a key, and this service has none", id)
 		}
 	}
 	if len(probes) == 0 {
-		return nil, diag.Invalid("ip", "is of a kind that no list of this service knows: IPv%d", req.IP.Version())
+		return nil, input.Invalid("ip", "is of a kind that no list of this service knows: IPv%d", req.IP.Version())
 	}
 	return probes, nil
 }
@@ -190,9 +194,9 @@ func (e *evidence) unavailable() error {
 	case asked == 0:
 		return nil
 	case silent:
-		return diag.Unavailable(fmt.Sprintf("any of %s", diag.Count(asked, "blocklist")), errSilence)
+		return diag.Unavailable(fmt.Sprintf("any of %s", phrase.Count(asked, "blocklist")), errSilence)
 	default:
-		return diag.Unavailable(fmt.Sprintf("any of %s", diag.Count(asked, "blocklist")), errNoList)
+		return diag.Unavailable(fmt.Sprintf("any of %s", phrase.Count(asked, "blocklist")), errNoList)
 	}
 }
 
@@ -231,7 +235,7 @@ func (p *probe) result(ip netip.Addr) Result {
 	r := Result{
 		ID: l.ID, Name: l.Name, Zone: l.public(p.keyed), Operator: l.Operator, Category: p.category(), Network: l.ofNetworks(),
 		Status: o.status, SelfTest: o.test, Listed: o.status == Listed,
-		ReturnCodes: diag.Map(o.reading.codes, netip.Addr.String),
+		ReturnCodes: kit.Map(o.reading.codes, netip.Addr.String),
 		Meanings:    append([]string{}, o.reading.meanings...), Severity: l.Severity, LatencyMS: p.latency.Milliseconds(),
 	}
 	switch {
@@ -241,7 +245,7 @@ func (p *probe) result(ip netip.Addr) Result {
 			r.DelistURL = l.delistURL(ip)
 		}
 	case o.why != "":
-		r.Reason = diag.Upper(o.why) + "."
+		r.Reason = phrase.Capitalize(o.why) + "."
 	}
 	return r
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -135,7 +136,7 @@ func TestHeadlinesFit(t *testing.T) {
 		}
 		for key, text := range texts {
 			headline := e.filler().Replace(text.Headline)
-			require.LessOrEqual(t, len([]rune(headline)), diag.MaxHeadline, "%s: %s", key, headline)
+			require.LessOrEqual(t, len([]rune(headline)), rule.MaxHeadline, "%s: %s", key, headline)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/miekg/dns"
 )
 
@@ -137,7 +138,7 @@ func failed(a diag.Answer[*dns.A], secrets keys) reply {
 	if why == noResponse {
 		return reply{fault: timedOut, why: why}
 	}
-	return reply{fault: Failed, why: "the lookup failed: " + diag.Quote(secrets.scrub(why))}
+	return reply{fault: Failed, why: "the lookup failed: " + phrase.Quote(secrets.scrub(why))}
 }
 
 // noResponse is the text of [diag.Reason] for a query that was not answered in time.
@@ -171,7 +172,7 @@ func reasons(a diag.Answer[*dns.TXT], secrets keys) []string {
 	var list []string
 	for _, rr := range a.Records[:min(len(a.Records), maxTexts)] {
 		if text := strings.Join(strings.FieldsFunc(secrets.scrub(diag.TXT(rr)), unprintable), " "); text != "" {
-			list = append(list, diag.Clip(text, maxReason))
+			list = append(list, phrase.Clip(text, maxReason))
 		}
 	}
 	return list

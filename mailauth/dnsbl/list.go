@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // A Category is the subject of a list: spam, exploit, policy, proxy, bot, reputation or allow.
@@ -27,7 +27,7 @@ const (
 
 // Values lists the categories.
 func (Category) Values() []string {
-	return diag.Values(spam, exploit, Policy, proxy, bot, reputation, allow)
+	return kit.Values(spam, exploit, Policy, proxy, bot, reputation, allow)
 }
 
 // Kinds of return codes that are not a category: they are not listings.
@@ -46,7 +46,7 @@ const (
 )
 
 // Values lists the severities.
-func (Severity) Values() []string { return diag.Values(high, medium, low) }
+func (Severity) Values() []string { return kit.Values(high, medium, low) }
 
 // A Scope is the unit of a list's entries: address or network.
 type Scope string
@@ -57,7 +57,7 @@ const (
 )
 
 // Values lists the scopes.
-func (Scope) Values() []string { return diag.Values(ofAddresses, ofNetworks) }
+func (Scope) Values() []string { return kit.Values(ofAddresses, ofNetworks) }
 
 // A Family is a version of the Internet Protocol: ipv4 or ipv6.
 type Family string
@@ -69,7 +69,7 @@ const (
 )
 
 // Values lists the families.
-func (Family) Values() []string { return diag.Values(IPv4, iPv6) }
+func (Family) Values() []string { return kit.Values(IPv4, iPv6) }
 
 // A List is a DNS-based list of addresses. [ParseLists] describes its JSON.
 type List struct {

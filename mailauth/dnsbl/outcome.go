@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/registry"
 )
 
@@ -22,7 +22,7 @@ const (
 )
 
 // Values lists the statuses.
-func (Status) Values() []string { return diag.Values(Listed, clean, timedOut, Refused, Failed) }
+func (Status) Values() []string { return kit.Values(Listed, clean, timedOut, Refused, Failed) }
 
 // SelfTest is the outcome of querying a list for the test addresses (RFC 5782 section 5): passed, empty, wildcard,
 // parked, none or unknown.
@@ -40,7 +40,7 @@ const (
 
 // Values lists the outcomes of the self-test.
 func (SelfTest) Values() []string {
-	return diag.Values(passed, empty, wildcard, parked, notAsked, Open)
+	return kit.Values(passed, empty, wildcard, parked, notAsked, Open)
 }
 
 type outcome struct {

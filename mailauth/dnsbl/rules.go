@@ -8,18 +8,19 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
-type rule = diag.Rule[*evidence]
-
-var rules = slices.Concat(knowledgeRules.Reading(diag.FromRequest), listingRules.With(rule{HoldsWhenUnanswered: true}),
-	coverageRules.Reading(diag.FromRequest))
+var rules = slices.Concat(knowledgeRules.Reading(rule.FromRequest), listingRules.With(rule.Rule[*evidence]{HoldsWhenUnanswered: true}),
+	coverageRules.Reading(rule.FromRequest))
 
 var (
-	factorMajor   = diag.Category{Code: "major", Label: "Widely used lists"}
-	factorOther   = diag.Category{Code: "other", Label: "Other lists"}
-	factorPolicy  = diag.Category{Code: "policy", Label: "Policy lists"}
-	factorNetwork = diag.Category{Code: "network", Label: "Lists of networks"}
+	factorMajor   = rule.Category{Code: "major", Label: "Widely used lists"}
+	factorOther   = rule.Category{Code: "other", Label: "Other lists"}
+	factorPolicy  = rule.Category{Code: "policy", Label: "Policy lists"}
+	factorNetwork = rule.Category{Code: "network", Label: "Lists of networks"}
 )
 
 type class int
@@ -36,10 +37,10 @@ const (
 
 var classes = []class{decisive, major, minor, obscure, policy, minorPolicy, network}
 
-func (c class) source() diag.Source { return diag.Source(fmt.Sprintf("lists %d", c)) }
+func (c class) source() rule.Source { return rule.Source(fmt.Sprintf("lists %d", c)) }
 
 // Unanswered returns the classes with a list in operation that did not answer.
-func (e *evidence) Unanswered() (list []diag.Source) {
+func (e *evidence) Unanswered() (list []rule.Source) {
 	for _, c := range classes {
 		mute := func(p *probe) bool { return could(p, c) && !p.outcome.measured() && !p.outcome.dead() }
 		if len(e.blocks(mute)) > 0 {
@@ -99,35 +100,35 @@ func measured(c class) func(*evidence) bool {
 	}
 }
 
-func listed(c class) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		return diag.FailEach(e.on(c), func(p *probe) diag.Failures { return e.listing(p) })
+func listed(c class) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
+		return rule.FailEach(e.on(c), func(p *probe) rule.Failures { return e.listing(p) })
 	}
 }
 
 // onNone completes the rule that no list of a class has the address.
-func onNone(c class, r rule) rule {
-	r.Reads, r.When, r.Fails = []diag.Source{c.source()}, measured(c), listed(c)
+func onNone(c class, r rule.Rule[*evidence]) rule.Rule[*evidence] {
+	r.Reads, r.When, r.Fails = []rule.Source{c.source()}, measured(c), listed(c)
 	r.Ref = cmp.Or(r.Ref, "RFC 5782 section 2.1")
 	r.Advice = cmp.Or(r.Advice, "Remove the cause, then request removal.")
 	return r
 }
 
-func (e *evidence) listing(p *probe) diag.Failures {
+func (e *evidence) listing(p *probe) rule.Failures {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s lists %s", p.list.Name, e.ip)
 	if p.list.ofNetworks() {
 		b.WriteString(" with its network")
 	}
-	fmt.Fprintf(&b, " (%s", strings.Join(diag.Map(p.outcome.reading.codes, netip.Addr.String), ", "))
+	fmt.Fprintf(&b, " (%s", strings.Join(kit.Map(p.outcome.reading.codes, netip.Addr.String), ", "))
 	if len(p.outcome.reading.meanings) > 0 {
 		b.WriteString(": " + strings.Join(p.outcome.reading.meanings, "; "))
 	}
 	b.WriteString(").")
 	if len(p.reasons) > 0 {
-		fmt.Fprintf(&b, ` The list says: "%s".`, diag.Quote(strings.TrimSuffix(strings.Join(p.reasons, "; "), ".")))
+		fmt.Fprintf(&b, ` The list says: "%s".`, phrase.Quote(strings.TrimSuffix(strings.Join(p.reasons, "; "), ".")))
 	}
-	return diag.Failures{{Detail: b.String(), Advice: e.remedy(p)}}.About(p.list.ID)
+	return rule.Failures{{Detail: b.String(), Advice: e.remedy(p)}}.About(p.list.ID)
 }
 
 // remedies remove the cause of a listing, which precedes the request for removal: an address whose cause remains is
@@ -197,56 +198,56 @@ func (e *evidence) told(p *probe) bool {
 	return false
 }
 
-var listingRules = diag.Rules[*evidence]{{
+var listingRules = rule.Rules[*evidence]{{
 	Code: "dnsbl.listed.several", Severity: diag.Critical, Weight: 5, Category: factorMajor,
-	Reads: []diag.Source{decisive.source(), major.source()}, Ref: "RFC 5782 section 2.1",
+	Reads: []rule.Source{decisive.source(), major.source()}, Ref: "RFC 5782 section 2.1",
 	Title:       "Listed on several widely used blocklists",
 	Requirement: "At most one widely used blocklist that answered has the address",
 	Advice:      "Stop sending from the address until the cause is found: each further message makes removal harder.",
 	When:        func(e *evidence) bool { return measured(decisive)(e) || measured(major)(e) },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		on := slices.Concat(e.on(decisive), e.on(major))
-		return diag.FailIf(len(on) > 1, "%s is on %s, so that most receivers reject its mail.", e.ip, names(on))
+		return rule.FailIf(len(on) > 1, "%s is on %s, so that most receivers reject its mail.", e.ip, names(on))
 	},
-}, onNone(decisive, rule{
+}, onNone(decisive, rule.Rule[*evidence]{
 	Code: "dnsbl.listed.decisive", Severity: diag.Critical, Weight: 40, Category: factorMajor,
 	Title:       "Listed on the most widely used blocklist",
 	Requirement: "The most widely used blocklist does not have the address",
-}), onNone(major, rule{
+}), onNone(major, rule.Rule[*evidence]{
 	Code: "dnsbl.listed.major", Severity: diag.Error, Weight: 80, Category: factorMajor,
 	Title:       "Listed on a widely used blocklist",
 	Requirement: "No other widely used blocklist that answered has the address",
 }), {
 	Code: "dnsbl.listed.many", Severity: diag.Error, Weight: 5, Category: factorOther,
-	Reads: []diag.Source{minor.source(), obscure.source()}, Ref: "RFC 5782 section 2.1",
+	Reads: []rule.Source{minor.source(), obscure.source()}, Ref: "RFC 5782 section 2.1",
 	Title:       "Listed on several independent blocklists",
 	Requirement: "At most two smaller blocklists that answered have the address",
 	Advice:      "Look for the cause before requesting removal: lists that work differently do not err alike.",
 	When:        func(e *evidence) bool { return measured(minor)(e) || measured(obscure)(e) },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		on := slices.Concat(e.on(minor), e.on(obscure))
-		return diag.FailIf(operators(on) >= manyOperators, "%s is on %s.", e.ip, names(on))
+		return rule.FailIf(operators(on) >= manyOperators, "%s is on %s.", e.ip, names(on))
 	},
-}, onNone(minor, rule{
+}, onNone(minor, rule.Rule[*evidence]{
 	Code: "dnsbl.listed.minor", Severity: diag.Warning, Weight: 30, Category: factorOther,
 	Title:       "Listed on a blocklist that some receivers use",
 	Requirement: "No blocklist that some receivers use and that answered has the address",
-}), onNone(obscure, rule{
+}), onNone(obscure, rule.Rule[*evidence]{
 	Code: "dnsbl.listed.obscure", Severity: diag.Warning, Weight: 5, Category: factorOther,
 	Title:       "Listed on a blocklist that few receivers use",
 	Requirement: "No blocklist that few receivers use and that answered has the address",
-}), onNone(policy, rule{
+}), onNone(policy, rule.Rule[*evidence]{
 	Code: "dnsbl.listed.policy", Severity: diag.Warning, Weight: 60, Category: factorPolicy, Ref: "RFC 5782 section 1",
 	Title:       "On a policy list: the address should not send mail directly",
 	Requirement: "No policy list says that the address should not send mail directly",
 	Advice: "Send through the mail server of your provider, or have a static address of a mail server taken off the " +
 		"list.",
-}), onNone(minorPolicy, rule{
+}), onNone(minorPolicy, rule.Rule[*evidence]{
 	Code: "dnsbl.listed.policy.minor", Severity: diag.Warning, Weight: 5, Category: factorPolicy, Ref: "RFC 5782 section 1",
 	Title:       "On a policy list that few receivers use",
 	Requirement: "No policy list that few receivers use has the address",
 	Advice:      "Give a mail server a PTR record with a host name of its own, and have it taken off the list.",
-}), onNone(network, rule{
+}), onNone(network, rule.Rule[*evidence]{
 	Code: "dnsbl.listed.network", Severity: diag.Warning, Weight: 5, Category: factorNetwork, Ref: "RFC 6471 section 2.1.3",
 	Title:       "Listed with its whole network, for what others did",
 	Requirement: "No list of networks has the network of the address",
@@ -268,5 +269,5 @@ func operators(list []*probe) int {
 const maxNamed = 6
 
 func names(list []*probe) string {
-	return diag.Series(diag.Map(list, func(p *probe) string { return p.list.Name }), maxNamed)
+	return phrase.Series(kit.Map(list, func(p *probe) string { return p.list.Name }), maxNamed)
 }

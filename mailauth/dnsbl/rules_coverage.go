@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 func (e *evidence) with(is func(*outcome) bool) []*probe {
@@ -15,7 +17,7 @@ func (e *evidence) with(is func(*outcome) bool) []*probe {
 func (e *evidence) answered() []*probe { return e.with((*outcome).measured) }
 
 // unanswered names the blocklists that did not answer, by reason. The widely used ones have a rule of their own.
-func unanswered(e *evidence) diag.Failures {
+func unanswered(e *evidence) rule.Failures {
 	var said []string
 	for _, kind := range []struct {
 		is   func(*outcome) bool
@@ -34,7 +36,7 @@ func unanswered(e *evidence) diag.Failures {
 			said = append(said, fmt.Sprintf("%s (%s)", kind.what, names(on)))
 		}
 	}
-	return diag.FailIf(len(said) > 0, "Nothing was learned from some blocklists: %s.", strings.Join(said, ", "))
+	return rule.FailIf(len(said) > 0, "Nothing was learned from some blocklists: %s.", strings.Join(said, ", "))
 }
 
 // rewritten returns the lists in whose place the resolver answers. A few domains of lists are parked at any time, but
@@ -62,20 +64,20 @@ func open(e *evidence) bool {
 	return len(e.listings()) == 0 && 2*len(missing) > len(all)
 }
 
-var knowledgeRules = diag.Rules[*evidence]{{
+var knowledgeRules = rule.Rules[*evidence]{{
 	Code: "dnsbl.address.special", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 6890 section 2.2.2",
 	Title: "Not a public address", Requirement: "The address is a public one",
 	Advice: "Check the public address that the mail is sent from; receivers note it in their Received fields.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.purpose.hidden, "%s is a special-purpose address, %s. Receivers on the Internet never see mail "+
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.purpose.hidden, "%s is a special-purpose address, %s. Receivers on the Internet never see mail "+
 			"come from it, so that no list can say anything about it.", e.ip, e.purpose.text)
 	},
 }, {
 	Code: "dnsbl.address.documentation", Severity: diag.Info, Ref: "RFC 5737 section 3, RFC 3849 section 2",
 	Title: "Address for use in documentation", Requirement: "The address is not set aside for documentation",
 	Advice: "Check the address that the mail is sent from, if this one was taken from an example.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.purpose.example, "%s is set aside for examples: %s.", e.ip, e.purpose.text)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.purpose.example, "%s is set aside for examples: %s.", e.ip, e.purpose.text)
 	},
 }, {
 	Code: "dnsbl.resolver.rewrites", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 5782 section 2.1",
@@ -83,9 +85,9 @@ var knowledgeRules = diag.Rules[*evidence]{{
 	Requirement: "The resolver passes on the answers of lists as they are",
 	Advice: "Ask through a resolver that returns NXDOMAIN unchanged. Nothing follows for the address: check it at the " +
 		"websites of the lists.",
-	When: public, Fails: func(e *evidence) diag.Failures {
+	When: public, Fails: func(e *evidence) rule.Failures {
 		on := rewritten(e)
-		return diag.FailIf(len(on) > 0, "%d of %d blocklists seem to answer with addresses outside 127.0.0.0/8, as a resolver "+
+		return rule.FailIf(len(on) > 0, "%d of %d blocklists seem to answer with addresses outside 127.0.0.0/8, as a resolver "+
 			"does that replaces NXDOMAIN by a page of its own.", len(on), len(e.blocks(func(*probe) bool { return true })))
 	},
 }, {
@@ -94,12 +96,12 @@ var knowledgeRules = diag.Rules[*evidence]{{
 	Title: "Blocklists refuse to answer", Requirement: "At least one blocklist answers",
 	Advice: "Check the address at the websites of the lists; nothing follows for it. To get answers here, the operator " +
 		"of this service uses a recursive resolver of its own instead of a public one, or keys of the lists.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		on := e.with(func(o *outcome) bool { return o.status == Refused })
 		if len(e.answered()) > 0 || len(on) == 0 {
 			return nil
 		}
-		return diag.Fail("No blocklist said whether it has %s, and %d refused: %s. The first: %s.",
+		return rule.Fail("No blocklist said whether it has %s, and %d refused: %s. The first: %s.",
 			e.ip, len(on), names(on), on[0].outcome.why)
 	},
 }, {
@@ -107,8 +109,8 @@ var knowledgeRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"dnsbl.answers.refused"}, Ref: "RFC 5782 section 5",
 	Title: "No blocklist gave a usable answer", Requirement: "At least one blocklist gave a usable answer",
 	Advice: "Try again in a few minutes, or check the address at the websites of the lists.",
-	When:   asksBlocklists, Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.answered()) == 0, "%s asked, and none said whether it lists %s.",
+	When:   asksBlocklists, Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(len(e.answered()) == 0, "%s asked, and none said whether it lists %s.",
 			were(len(e.blocks(func(*probe) bool { return true }))), e.ip)
 	},
 }, {
@@ -117,26 +119,26 @@ var knowledgeRules = diag.Rules[*evidence]{{
 	Title:       "Most of the widely used blocklists did not answer",
 	Requirement: "Most of the widely used blocklists answered",
 	Advice:      "Check the address at the websites of these lists, which decide whether mail is accepted.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		_, missing := e.majors()
 		if !open(e) {
 			return nil
 		}
-		return diag.Fail("No usable answer about %s came from %s. The first: %s.", e.ip, names(missing), missing[0].outcome.why)
+		return rule.Fail("No usable answer about %s came from %s. The first: %s.", e.ip, names(missing), missing[0].outcome.why)
 	},
 }}
 
 // coverageRules concern lists that did not answer, which is worth knowing, but not a fault of the address.
-var coverageRules = diag.Rules[*evidence]{{
+var coverageRules = rule.Rules[*evidence]{{
 	Code: "dnsbl.major.unanswered", Severity: diag.Info, StateIfFailed: diag.Unknown,
 	DependsOn: []diag.Code{"dnsbl.answers.few"}, Ref: "RFC 6471 section 3.3",
 	Title: "A widely used blocklist did not answer", Requirement: "All widely used blocklists answered",
 	Advice: "Check the address at the website of the list.",
 	When:   func(e *evidence) bool { all, _ := e.majors(); return public(e) && len(all) > 0 },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		_, missing := e.majors()
-		return diag.FailEach(missing, func(p *probe) diag.Failures {
-			return diag.Failures{{
+		return rule.FailEach(missing, func(p *probe) rule.Failures {
+			return rule.Failures{{
 				Detail: fmt.Sprintf("%s did not say whether it has %s: %s.", p.list.Name, e.ip, p.outcome.why),
 				Advice: e.elsewhere(p),
 			}}.About(p.list.ID)
@@ -152,19 +154,19 @@ var coverageRules = diag.Rules[*evidence]{{
 	Code: "dnsbl.allowlist.unanswered", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 6471 section 3.3",
 	Title: "No allow list gave a usable answer", Requirement: "At least one allow list gave a usable answer",
 	Advice: "Try again in a few minutes, or check the address at the websites of the lists.",
-	When:   asksAllowlistsOnly, Fails: func(e *evidence) diag.Failures {
+	When:   asksAllowlistsOnly, Fails: func(e *evidence) rule.Failures {
 		if _, answered := e.allowed(); answered > 0 {
 			return nil
 		}
-		return diag.Fail("No usable answer about %s came from %s. The first: %s.", e.ip, names(e.probes), e.probes[0].outcome.why)
+		return rule.Fail("No usable answer about %s came from %s. The first: %s.", e.ip, names(e.probes), e.probes[0].outcome.why)
 	},
 }, {
 	Code: "dnsbl.allowlist.only", Severity: diag.Info, Ref: "RFC 5782 section 2.2",
 	Title: "Only allow lists were asked", Requirement: "At least one blocklist was asked",
 	Advice: "Ask without a choice of lists to learn whether a blocklist has the address.",
-	When:   public, Fails: func(e *evidence) diag.Failures {
+	When:   public, Fails: func(e *evidence) rule.Failures {
 		_, answered := e.allowed()
-		return diag.FailIf(asksAllowlistsOnly(e) && answered > 0,
+		return rule.FailIf(asksAllowlistsOnly(e) && answered > 0,
 			"The request names allow lists only, so that no blocklist was asked about %s.", e.ip)
 	},
 }}
@@ -173,7 +175,7 @@ func were(n int) string {
 	if n == 1 {
 		return "1 blocklist was"
 	}
-	return diag.Count(n, "blocklist") + " were"
+	return phrase.Count(n, "blocklist") + " were"
 }
 
 func (e *evidence) elsewhere(p *probe) string {
@@ -241,7 +243,7 @@ func (e *evidence) filler() *strings.Replacer {
 	case 1:
 		allowed = "On the allow list " + found[0].list.Name
 	default:
-		allowed = "On " + diag.Count(len(found), "allow list")
+		allowed = "On " + phrase.Count(len(found), "allow list")
 	}
 	_, missing := e.majors()
 	unasked := ""
@@ -249,12 +251,12 @@ func (e *evidence) filler() *strings.Replacer {
 		unasked = missing[0].list.Name
 	}
 	return strings.NewReplacer("{lists}", on, "{first}", first, "{unasked}", unasked, "{purpose}", e.purpose.text,
-		"{ip}", e.ip.String(), "{answered}", diag.Count(len(answered), "list"), "{clean}", clean, "{allowed}", allowed)
+		"{ip}", e.ip.String(), "{answered}", phrase.Count(len(answered), "list"), "{clean}", clean, "{allowed}", allowed)
 }
 
 // texts are the texts of the verdict. Placeholders in braces are filled in: {lists} states how many blocklists have
 // the address, and names the one that weighs most.
-var texts = diag.Texts{
+var texts = rule.Texts{
 	"valid": {Headline: "Not listed on {clean}",
 		Sub: "No blocklist stands in the way of mail from {ip}. Check again when mail is rejected or the address " +
 			"changes."},

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -14,7 +14,7 @@ func (r *Report) View() *view.View {
 	v := view.Of(r.IP.String(), r.Verdict, r.Partial)
 	v.Fact("reserved for", r.SpecialPurpose, "dnsbl.address")
 	known := r.ListedCount + r.CleanCount
-	of := fmt.Sprintf("%d of %s", r.ListedCount, diag.Count(known, "blocklist"))
+	of := fmt.Sprintf("%d of %s", r.ListedCount, phrase.Count(known, "blocklist"))
 	if known > 0 {
 		v.Fact("listed", "on "+of+" that answered", "dnsbl.listed")
 		v.Brief = "on " + of
@@ -33,10 +33,10 @@ func (r *Report) View() *view.View {
 			major = append(major, one.Name)
 		}
 	}
-	v.Fact("not on", diag.Series(major, 4))
-	v.Fact("no answer", view.If(len(silent) > 0, fmt.Sprintf("%d: %s", len(silent), diag.Series(silent, 4))),
+	v.Fact("not on", phrase.Series(major, 4))
+	v.Fact("no answer", view.If(len(silent) > 0, fmt.Sprintf("%d: %s", len(silent), phrase.Series(silent, 4))),
 		"dnsbl.answers", "dnsbl.lists", "dnsbl.major", "dnsbl.resolver")
 	vouching := view.Each(r.Allowlists, func(one Result) string { return view.If(one.Listed, one.Name) })
-	v.Fact("allowed by", diag.Series(vouching, 4), "dnsbl.allowlist")
+	v.Fact("allowed by", phrase.Series(vouching, 4), "dnsbl.allowlist")
 	return v
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/bimi"
 	"github.com/diagkit/diagkit/mailauth/compose"
@@ -88,7 +90,7 @@ type Integrity struct {
 // [diag.ErrUnavailable] if nothing could be determined.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
-		return nil, diag.Invalid("domain", "is missing")
+		return nil, input.Invalid("domain", "is missing")
 	}
 	c := &check{Request: req, began: env.Now()}
 	c.gather(ctx, env)
@@ -142,7 +144,7 @@ func (c *check) conclude() {
 	c.gone = c.mx.Gone() || !c.mx.Known() && c.SPF.Gone()
 	c.Conclude()
 	if c.mx.Result != nil && !c.mx.Result.ImplicitMX {
-		c.CheckMailboxes(diag.Map(c.mx.Result.Hosts, func(h mx.Host) string { return h.Host }))
+		c.CheckMailboxes(kit.Map(c.mx.Result.Hosts, func(h mx.Host) string { return h.Host }))
 	}
 	c.mx.Partially(func(r *mx.Report) bool { return r.Partial })
 	c.mtasts.Partially(func(r *mtasts.Report) bool { return r.Partial })
@@ -276,11 +278,11 @@ func (c *check) pillars() Pillars {
 	m := &MXPart{Part: c.mx, Hosts: []reception.MXHost{}}
 	if c.mx.Result != nil {
 		m.NullMX = c.mx.Result.NullMX
-		m.Hosts = diag.Map(c.mx.Result.Hosts, func(h mx.Host) reception.MXHost { return h.MXHost })
+		m.Hosts = kit.Map(c.mx.Result.Hosts, func(h mx.Host) reception.MXHost { return h.MXHost })
 	}
 	return Pillars{
 		Sending:   Sending{SPF: c.SPF, DKIM: c.DKIM, DMARC: c.DMARC, BIMI: c.BIMI},
-		Receiving: Receiving{MX: m, MTASTS: c.mtasts, DANE: c.dane, TLSRPT: c.TLSRPT, SMTP: diag.OrZero(c.smtp)},
+		Receiving: Receiving{MX: m, MTASTS: c.mtasts, DANE: c.dane, TLSRPT: c.TLSRPT, SMTP: kit.OrZero(c.smtp)},
 		Integrity: Integrity{DNSSEC: c.dnssec},
 	}
 }

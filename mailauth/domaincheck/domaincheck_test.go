@@ -9,6 +9,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -162,7 +163,7 @@ func readiness(r *Report) string {
 // consistent checks what holds for every reply.
 func consistent(t *testing.T, r *Report) {
 	t.Helper()
-	assert.LessOrEqual(t, len([]rune(r.Headline)), diag.MaxHeadline)
+	assert.LessOrEqual(t, len([]rune(r.Headline)), rule.MaxHeadline)
 	assert.NotEmpty(t, r.Sub)
 	seen := map[string]bool{}
 	worst := diag.Severity(-1)
@@ -182,7 +183,7 @@ func consistent(t *testing.T, r *Report) {
 			limit = diag.Warning.Cap()
 		}
 		assert.LessOrEqual(t, *r.Score, limit)
-		assert.Equal(t, diag.BandOf(*r.Score), r.Band)
+		assert.Equal(t, rule.BandOf(*r.Score), r.Band)
 	} else {
 		assert.Equal(t, diag.Undetermined, r.Band)
 	}

@@ -6,6 +6,8 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/bimi"
 	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/diagkit/diagkit/mailauth/dane"
@@ -21,22 +23,22 @@ import (
 var kindReverse = compose.Kind{Code: "ptr", Label: "Reverse DNS"}
 
 // Rules describes what is examined: by this package, and by those of the parts.
-func (*Report) Rules() []diag.RuleInfo {
+func (*Report) Rules() []rule.Description {
 	return slices.Concat(rules.Describe(), compose.Rules(), (*spf.LookupReport)(nil).Rules(),
 		(*dkim.LookupReport)(nil).Rules(), (*dmarc.LookupReport)(nil).Rules(), (*bimi.LookupReport)(nil).Rules(),
 		(*mx.Report)(nil).Rules(), (*mtasts.Report)(nil).Rules(), (*dane.Report)(nil).Rules(),
 		(*tlsrpt.LookupReport)(nil).Rules(), (*smtpcheck.Report)(nil).Rules(), (*dnssec.Report)(nil).Rules())
 }
 
-var rules = append(diag.Rules[*check]{ground.NoDomain(diag.Rule[*check]{
+var rules = append(rule.Rules[*check]{ground.NoDomain(rule.Rule[*check]{
 	Code: "check.domain.nxdomain",
-	Fails: func(c *check) diag.Failures {
-		return diag.FailIf(c.gone, "The DNS answers NXDOMAIN for %s, so that it can neither send nor receive mail.",
+	Fails: func(c *check) rule.Failures {
+		return rule.FailIf(c.gone, "The DNS answers NXDOMAIN for %s, so that it can neither send nor receive mail.",
 			c.Domain)
 	},
 })}, compose.ReverseRules(func(c *check) []compose.ReverseName { return c.reverse })...)
 
-var texts = diag.Texts{
+var texts = rule.Texts{
 	"valid": {Headline: "Domain exists", Sub: "The parts say how it is set up for mail."},
 }
 
@@ -82,7 +84,7 @@ const (
 )
 
 // Values lists the receivers.
-func (Receiver) Values() []string { return diag.Values(google, yahoo, microsoft) }
+func (Receiver) Values() []string { return kit.Values(google, yahoo, microsoft) }
 
 // A Requirement is a receiver's requirement for bulk senders, compared with what can be observed.
 type Requirement struct {
@@ -114,7 +116,7 @@ func (c *check) requirements() []Requirement {
 		met  answer
 	}
 	if c.gone {
-		return diag.Map(Receiver("").Values(), func(r string) Requirement {
+		return kit.Map(Receiver("").Values(), func(r string) Requirement {
 			return Requirement{Receiver(r), new(false), []string{"The domain must exist"}, []string{}, []string{}}
 		})
 	}

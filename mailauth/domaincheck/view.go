@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/diagkit/diagkit/mailauth/nameuse"
@@ -29,7 +31,7 @@ func (r *Report) View() *view.View {
 	d := v.Rows(view.Table, "Parts", "part", "state", "outcome")
 	s, in := &r.Pillars.Sending, &r.Pillars.Receiving
 	if p := in.MX; p != nil {
-		hosts := diag.Series(diag.Map(p.Hosts, func(h reception.MXHost) string { return h.Host }), 3)
+		hosts := phrase.Series(kit.Map(p.Hosts, func(h reception.MXHost) string { return h.Host }), 3)
 		p.Draw(d, compose.MX, cmp.Or(view.If(p.NullMX, "receives no mail"), hosts))
 	}
 	s.SPF.Draw(d, compose.SPF)
@@ -50,9 +52,9 @@ func (r *Report) View() *view.View {
 }
 
 func (r *Report) receivers(v *view.View) {
-	outcomes := diag.Map(r.Requirements, func(q Requirement) string {
-		return cmp.Or(view.If(len(q.Missing) > 0, "not met for %s: "+diag.Series(q.Missing, 4)),
-			view.If(q.Met == nil, "not known for %s: "+diag.Series(q.Unknown, 4)), "met for %s, as far as can be seen")
+	outcomes := kit.Map(r.Requirements, func(q Requirement) string {
+		return cmp.Or(view.If(len(q.Missing) > 0, "not met for %s: "+phrase.Series(q.Missing, 4)),
+			view.If(q.Met == nil, "not known for %s: "+phrase.Series(q.Unknown, 4)), "met for %s, as far as can be seen")
 	})
 	for i, outcome := range outcomes {
 		if slices.Index(outcomes, outcome) < i {
@@ -62,9 +64,9 @@ func (r *Report) receivers(v *view.View) {
 		for k, q := range r.Requirements {
 			if outcomes[k] == outcome {
 				name, _, _ := strings.Cut(string(q.Code), "_")
-				names = append(names, diag.Upper(name))
+				names = append(names, phrase.Capitalize(name))
 			}
 		}
-		v.Fact("bulk mail", strings.Replace(outcome, "%s", diag.Series(names, len(names)), 1))
+		v.Fact("bulk mail", strings.Replace(outcome, "%s", phrase.Series(names, len(names)), 1))
 	}
 }

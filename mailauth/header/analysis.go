@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/authres"
 	"github.com/diagkit/diagkit/mailauth/internal/live"
 	"github.com/diagkit/diagkit/mailauth/internal/route"
@@ -155,7 +156,7 @@ func (a *analysis) server() string {
 
 // gateways are mail filters in front of organizations' own servers, by organizational domain. They also send mail, so
 // only the receiver knows whose side they are on.
-var gateways = diag.Words(`antispamcloud.com antispameurope.com appriver.com barracudanetworks.com cloudfilter.net
+var gateways = kit.Words(`antispamcloud.com antispameurope.com appriver.com barracudanetworks.com cloudfilter.net
 	eset.com fireeyecloud.com hornetsecurity.com iphmx.com libraesva.com mailanyone.net mailcontrol.com mailinblack.com
 	mailspamprotection.com messagelabs.com mimecast.com mxthunder.com n-able.com ppe-hosted.com pphosted.com retarus.com
 	sophos.com spamexperts.com spamtitan.com trendmicro.com trendmicro.eu vadesecure.com zerospam.ca`)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/message"
 	"github.com/stretchr/testify/require"
 )
@@ -219,7 +220,7 @@ func TestAudit(t *testing.T) {
 	diagtest.CoverRules(t, auditRules(), seen)
 	diagtest.CheckTexts(t, auditTexts, auditRules().Describe(), seen)
 	for _, code := range anomalyCodes {
-		require.True(t, slices.ContainsFunc(auditRules(), func(r diag.Rule[*evidence]) bool { return r.Code == code }), code)
+		require.True(t, slices.ContainsFunc(auditRules(), func(r rule.Rule[*evidence]) bool { return r.Code == code }), code)
 	}
 }
 

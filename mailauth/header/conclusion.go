@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/arc"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
@@ -27,7 +28,7 @@ func (a *analysis) conclude(findings []diag.Finding) Conclusion {
 	case l.DMARC.Result == policy.ResultNone:
 		a.concludeWithoutPolicy(&c)
 	case l.DMARC.Result == policy.ResultTempError:
-		c.say("DNS lookups failed (%s), so authenticity cannot be decided now.", diag.Quote(l.DMARC.Reason))
+		c.say("DNS lookups failed (%s), so authenticity cannot be decided now.", phrase.Quote(l.DMARC.Reason))
 		a.sayMechanisms(&c)
 	default:
 		a.concludeOpen(&c)
@@ -123,7 +124,7 @@ func (a *analysis) concludeFail(c *Conclusion) {
 		}
 	case arcVouched:
 		c.say("The ARC chain is valid, and %s states in it that DMARC passed before: the message is as trustworthy as "+
-			"that server.", diag.Quote(l.ARC.Sets[0].Domain))
+			"that server.", phrase.Quote(l.ARC.Sets[0].Domain))
 	case misaligned:
 		c.say("%s is authenticated and belongs to the same organization, but is not aligned with %s as its DMARC policy "+
 			"requires.", l.Misaligned(), l.Author())
@@ -186,17 +187,17 @@ func (a *analysis) concludeOffline(c *Conclusion) {
 		c.say("Nothing was checked live, and no server in trusted_authserv_ids recorded a DMARC result.")
 	case n.result.Value == "pass":
 		a.trustNote(c, n)
-		c.say("%s recorded at delivery that DMARC passed for %s.", n.by(), diag.Quote(n.result.Domain()))
+		c.say("%s recorded at delivery that DMARC passed for %s.", n.by(), phrase.Quote(n.result.Domain()))
 	case n.result.Value == "fail":
 		c.Authentic = unlikely
-		c.say("%s recorded at delivery that DMARC failed for %s.", n.by(), diag.Quote(n.result.Domain()))
+		c.say("%s recorded at delivery that DMARC failed for %s.", n.by(), phrase.Quote(n.result.Domain()))
 	default:
-		c.say("%s recorded the DMARC result %s, which decides nothing.", n.by(), diag.Quote(n.result.Value))
+		c.say("%s recorded the DMARC result %s, which decides nothing.", n.by(), phrase.Quote(n.result.Value))
 	}
 	c.Reasons = append(c.Reasons, why)
 }
 
-func (n *note) by() string { return diag.Quote(n.header.AuthservID) }
+func (n *note) by() string { return phrase.Quote(n.header.AuthservID) }
 
 func (c *Conclusion) say(format string, args ...any) {
 	c.Reasons = append(c.Reasons, fmt.Sprintf(format, args...))
@@ -313,7 +314,7 @@ func (a *analysis) saySigned(c *Conclusion) {
 		c.say("The message was signed by %s, but nothing of its body was (l=0).", s.Domain)
 	case s.UnsignedBytes > 0:
 		c.say("The message was signed by %s, except for the last %s of its body, which anyone may have added.", s.Domain,
-			diag.Count(s.UnsignedBytes, "byte"))
+			phrase.Count(s.UnsignedBytes, "byte"))
 	default:
 		c.say("The message was signed by %s; its body and the signed fields have not been changed since.", s.Domain)
 	}
@@ -330,7 +331,7 @@ func (a *analysis) saySPF(c *Conclusion) {
 	if l.SPF == nil {
 		return
 	}
-	domain := diag.Quote(l.SPF.Domain)
+	domain := phrase.Quote(l.SPF.Domain)
 	switch l.SPF.Outcome {
 	case eval.Pass:
 		whose := ", the domain of the envelope sender, which is not the author's"
@@ -346,9 +347,9 @@ func (a *analysis) saySPF(c *Conclusion) {
 			c.say("The server %s is not authorized to send for %s (SPF: %s).", l.Hop.IP, domain, l.SPF.Outcome)
 		}
 	case eval.Temperror:
-		c.say("SPF for %s could not be checked: %s.", domain, diag.Quote(l.SPF.Reason))
+		c.say("SPF for %s could not be checked: %s.", domain, phrase.Quote(l.SPF.Reason))
 	case eval.Permerror:
-		c.say("The SPF record of %s cannot be evaluated: %s.", domain, diag.Quote(l.SPF.Reason))
+		c.say("The SPF record of %s cannot be evaluated: %s.", domain, phrase.Quote(l.SPF.Reason))
 	default:
 		c.say("%s does not say whether the server %s may send (SPF: %s).", domain, l.Hop.IP, l.SPF.Outcome)
 	}
@@ -399,6 +400,6 @@ func (a *analysis) addAuthReasons(c *Conclusion) {
 		c.say("%s recorded at delivery that DMARC failed; keys or records have probably changed since.", n.by())
 	}
 	if r := a.live.ARC; r != nil && r.Result == arc.Pass && a.live.DMARC.Result == policy.ResultPass {
-		c.say("Its ARC chain is valid: %s passed it on.", diag.Quote(r.Sets[len(r.Sets)-1].Domain))
+		c.say("Its ARC chain is valid: %s passed it on.", phrase.Quote(r.Sets[len(r.Sets)-1].Domain))
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/internal/route"
@@ -87,14 +90,14 @@ func (e *evidence) openFields(s *dkim.Signature, names []string) []string {
 }
 
 // coverageRules are about what the best signature of the author's domain leaves open in the header.
-var coverageRules = diag.Rules[*evidence]{{
+var coverageRules = rule.Rules[*evidence]{{
 	Code: "header.dkim.subject_unsigned", Severity: diag.Warning, Weight: 5, Ref: "RFC 6376 section 5.4.1",
 	Title: "Subject is not signed with DKIM", Requirement: "The DKIM signature covers Subject",
 	Advice: "Do not rely on the subject: anyone who has the message can send it again with another one. The signer " +
 		"has to list Subject in h=.",
 	When: func(e *evidence) bool { return signedByAuthor(e) && e.count("Subject") == 1 },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.subjectOpen(), "The DKIM signature of %s does not cover Subject: %s could be replaced by any "+
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.subjectOpen(), "The DKIM signature of %s does not cover Subject: %s could be replaced by any "+
 			"other, and the signature would still be valid.", e.best.domain(), quoted(e.text("Subject", maxShown))).
 			About("Subject")
 	},
@@ -105,10 +108,10 @@ var coverageRules = diag.Rules[*evidence]{{
 	Advice: "Do not rely on what the mail program shows of this field. The signer can prevent additions by listing " +
 		"the name once more in h= than the field occurs.",
 	When: signedByAuthor,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		c := e.best
-		return diag.FailEach(e.added(c), func(name string) diag.Failures {
-			return diag.Fail("The field %s appears %d times, and the DKIM signature of %s covers %s. Mail programs mostly "+
+		return rule.FailEach(e.added(c), func(name string) rule.Failures {
+			return rule.Fail("The field %s appears %d times, and the DKIM signature of %s covers %s. Mail programs mostly "+
 				"show the first one, %s, for which no signature of the domain speaks.", name, e.count(name), c.domain(),
 				coveredOf(e.count(name)-e.unsigned(c.Signature, name)), quoted(e.text(name, maxShown))).About(name)
 		})
@@ -120,10 +123,10 @@ var coverageRules = diag.Rules[*evidence]{{
 	Advice: "Do not rely on what the mail program shows as the body. The signer has to remove l= and list the " +
 		"MIME fields in h=.",
 	When: func(e *evidence) bool { c := e.best; return c != nil && c.Length != nil },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		c := e.best
 		open := e.openFields(c.Signature, mimeFields)
-		return diag.FailIf(len(open) > 0, "The DKIM signature of %s is limited by l= and does not cover %s. With another "+
+		return rule.FailIf(len(open) > 0, "The DKIM signature of %s is limited by l= and does not cover %s. With another "+
 			"Content-Type and appended text, mail programs show only the appended text.",
 			c.domain(), strings.Join(open, ", ")).About(strings.Join(open, ", "))
 	},
@@ -136,7 +139,7 @@ func coveredOf(n int) string {
 	case 1:
 		return "only the lowest one"
 	}
-	return "only the lowest " + diag.Count(n, "field")
+	return "only the lowest " + phrase.Count(n, "field")
 }
 
 func (c *cover) domain() string { return c.Domain.String() }
@@ -153,7 +156,7 @@ func (e *evidence) possible() (list []cover) {
 
 // verified takes the signatures that are valid in place of those that could be.
 func (a *analysis) verified() {
-	a.best = a.choose(diag.Map(a.live.Signatures(func(s *dkim.Result) bool {
+	a.best = a.choose(kit.Map(a.live.Signatures(func(s *dkim.Result) bool {
 		return (s.Result == dkim.Pass || s.Result == dkim.Unchecked) && a.live.Aligned(policy.DKIM, s.Domain)
 	}), func(s *dkim.Result) cover { return cover{s.Signature, s.UnsignedBytes} }))
 	a.lengthKnown = a.mayCoverAll() || len(a.tails()) > 0
@@ -181,16 +184,16 @@ func (a *analysis) delivered() bool {
 }
 
 // bodyRules are about how much of the body is signed.
-var bodyRules = diag.Rules[*analysis]{{
+var bodyRules = rule.Rules[*analysis]{{
 	Code: "header.live.dkim.body_unsigned", Severity: diag.Warning, Weight: 15, Ref: "RFC 6376 section 8.2",
 	Title: "DKIM signature covers nothing of the body (l=0)", Requirement: "DKIM signatures cover the body",
 	Advice: "Do not rely on the text of the message, its links or its attachments: anyone who has one message of the " +
 		"domain can send another text with its signature. The signer has to remove the l= tag.",
 	When: func(a *analysis) bool { return hasBodyHash(a) },
-	Fails: func(a *analysis) diag.Failures {
-		return diag.FailEach(a.tails(), func(s *dkim.Result) diag.Failures {
-			return diag.FailIf(*s.BodyLength == 0, "The DKIM signature of %s signs nothing of the body (l=0): its %s %s.",
-				s.Domain, diag.Count(s.UnsignedBytes, "byte"), a.origin()).About(s.Domain)
+	Fails: func(a *analysis) rule.Failures {
+		return rule.FailEach(a.tails(), func(s *dkim.Result) rule.Failures {
+			return rule.FailIf(*s.BodyLength == 0, "The DKIM signature of %s signs nothing of the body (l=0): its %s %s.",
+				s.Domain, phrase.Count(s.UnsignedBytes, "byte"), a.origin()).About(s.Domain)
 		})
 	},
 }, {
@@ -198,11 +201,11 @@ var bodyRules = diag.Rules[*analysis]{{
 	Title: "DKIM signature covers only the beginning of the body", Requirement: "DKIM signatures cover the whole body",
 	Advice: "Do not rely on the end of the body. Have the signer remove the l= tag.",
 	When:   hasBodyHash,
-	Fails: func(a *analysis) diag.Failures {
-		return diag.FailEach(a.tails(), func(s *dkim.Result) diag.Failures {
-			return diag.FailIf(*s.BodyLength > 0,
+	Fails: func(a *analysis) rule.Failures {
+		return rule.FailEach(a.tails(), func(s *dkim.Result) rule.Failures {
+			return rule.FailIf(*s.BodyLength > 0,
 				"The DKIM signature of %s covers only the beginning of the body (l=%d); the following %s %s.",
-				s.Domain, *s.BodyLength, diag.Count(s.UnsignedBytes, "byte"), a.origin()).About(s.Domain)
+				s.Domain, *s.BodyLength, phrase.Count(s.UnsignedBytes, "byte"), a.origin()).About(s.Domain)
 		})
 	},
 }, {
@@ -214,16 +217,16 @@ var bodyRules = diag.Rules[*analysis]{{
 	When: func(a *analysis) bool {
 		return checked(a) && signedByAuthor(a.evidence) && a.fromDomain != "" && len(a.replyTo) > 0
 	},
-	Fails: func(a *analysis) diag.Failures {
+	Fails: func(a *analysis) rule.Failures {
 		c := a.best
 		unknown := a.live.SPFGave(eval.Temperror) && a.live.SPFAligned()
 		if unknown || a.delivered() || a.unsigned(c.Signature, "Reply-To") == 0 {
 			return nil
 		}
-		return diag.FailEach(a.replyTo, func(to message.Address) diag.Failures {
+		return rule.FailEach(a.replyTo, func(to message.Address) rule.Failures {
 			elsewhere := !route.SameOrganization(to.Domain, a.fromDomain) && !a.listAnswers(to)
-			return diag.FailIf(elsewhere, "The DKIM signature of %s does not cover Reply-To, and replies go to %s, another "+
-				"domain than that in From.", c.domain(), diag.Quote(to.Addr())).About("Reply-To")
+			return rule.FailIf(elsewhere, "The DKIM signature of %s does not cover Reply-To, and replies go to %s, another "+
+				"domain than that in From.", c.domain(), phrase.Quote(to.Addr())).About("Reply-To")
 		})
 	},
 }}

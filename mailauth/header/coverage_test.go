@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/message"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -159,7 +160,7 @@ func bodyText(text string) string { _, body, _ := strings.Cut(text, "\n\n"); ret
 func TestForSender(t *testing.T) {
 	known := analyzeRules().Describe()
 	for code, advice := range forSender {
-		i := slices.IndexFunc(known, func(r diag.RuleInfo) bool { return r.Code == code })
+		i := slices.IndexFunc(known, func(r rule.Description) bool { return r.Code == code })
 		require.NotEqual(t, -1, i, code)
 		require.NotEqual(t, advice, known[i].Advice)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/arc"
 	"github.com/diagkit/diagkit/mailauth/authres"
 	"github.com/diagkit/diagkit/mailauth/dkim"
@@ -75,13 +75,13 @@ const (
 	maxBadLines = 50
 )
 
-func clip(s string) string { return diag.Clip(s, maxShown) }
+func clip(s string) string { return phrase.Clip(s, maxShown) }
 
 func (e *evidence) count(name string) int { return len(e.msg.All(name)) }
 
 func (e *evidence) text(name string, most int) string {
 	if f := e.msg.First(name); f != nil {
-		return diag.Clip(f.Text(), most)
+		return phrase.Clip(f.Text(), most)
 	}
 	return ""
 }
@@ -121,7 +121,7 @@ func shown(list []message.Address) []string {
 }
 
 func quoted(s string) string {
-	q := diag.Quote(s)
+	q := phrase.Quote(s)
 	if strings.HasPrefix(q, `"`) {
 		return q
 	}
@@ -132,7 +132,7 @@ func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-func orDomain(domain string) string { return cmp.Or(diag.Quote(domain), "an unnamed domain") }
+func orDomain(domain string) string { return cmp.Or(phrase.Quote(domain), "an unnamed domain") }
 
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 

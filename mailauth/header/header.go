@@ -29,6 +29,8 @@ import (
 	"context"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/internal/live"
 	"github.com/diagkit/diagkit/mailauth/message"
 )
@@ -55,9 +57,9 @@ type AuditReport struct {
 func Audit(_ context.Context, env *diag.Env, req AuditRequest) (*AuditReport, error) {
 	switch {
 	case req.Headers == "":
-		return nil, diag.Invalid("headers", "is missing")
+		return nil, input.Invalid("headers", "is missing")
 	case len(req.Headers) > message.MaxHeaderBytes:
-		return nil, diag.Invalid("headers", "is longer than %d bytes", message.MaxHeaderBytes)
+		return nil, input.Invalid("headers", "is longer than %d bytes", message.MaxHeaderBytes)
 	}
 	e := readPasted([]byte(req.Headers), env.Now())
 	v := auditRules().Judge(e, auditTexts)
@@ -65,7 +67,7 @@ func Audit(_ context.Context, env *diag.Env, req AuditRequest) (*AuditReport, er
 }
 
 // Rules describes the checks.
-func (*AuditReport) Rules() []diag.RuleInfo { return auditRules().Describe() }
+func (*AuditReport) Rules() []rule.Description { return auditRules().Describe() }
 
 // AnalyzeRequest holds the message whose authenticity is checked. Exactly one of Headers, Message and MessageBase64
 // is given.
@@ -89,7 +91,7 @@ type AnalyzeReport struct {
 }
 
 // Rules describes the checks.
-func (*AnalyzeReport) Rules() []diag.RuleInfo { return analyzeRules().Describe() }
+func (*AnalyzeReport) Rules() []rule.Description { return analyzeRules().Describe() }
 
 // The memory of an analysis, in bytes: for lookups and report; for each byte of the header, which is split three times
 // and may be nothing but empty fields; for each byte of the message with its copies.
@@ -135,19 +137,19 @@ func Analyze(ctx context.Context, env *diag.Env, req AnalyzeRequest) (*AnalyzeRe
 }
 
 func (req *AnalyzeRequest) text() (text []byte, headerOnly bool, err error) {
-	err = diag.ExactlyOne([]string{"headers", "message", "message_base64"}, req.Headers != "", req.Message != "",
+	err = input.ExactlyOne([]string{"headers", "message", "message_base64"}, req.Headers != "", req.Message != "",
 		len(req.MessageBase64) > 0)
 	switch {
 	case err != nil:
 		return nil, false, err
 	case len(req.Headers) > message.MaxHeaderBytes:
-		return nil, false, diag.Invalid("headers", "is longer than %d bytes", message.MaxHeaderBytes)
+		return nil, false, input.Invalid("headers", "is longer than %d bytes", message.MaxHeaderBytes)
 	case len(req.Message) > maxMessageBytes:
-		return nil, false, diag.Invalid("message", "is longer than %d bytes", maxMessageBytes)
+		return nil, false, input.Invalid("message", "is longer than %d bytes", maxMessageBytes)
 	case len(req.MessageBase64) > maxMessageBytes:
-		return nil, false, diag.Invalid("message_base64", "is longer than %d bytes", maxMessageBytes)
+		return nil, false, input.Invalid("message_base64", "is longer than %d bytes", maxMessageBytes)
 	case len(req.TrustedAuthservIDs) > maxTrusted:
-		return nil, false, diag.Invalid("trusted_authserv_ids", "has more than %d items", maxTrusted)
+		return nil, false, input.Invalid("trusted_authserv_ids", "has more than %d items", maxTrusted)
 	case req.Headers != "":
 		return []byte(req.Headers), true, nil
 	case req.Message != "":

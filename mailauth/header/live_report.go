@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/arc"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
@@ -23,12 +25,12 @@ func (a *analysis) report() Live {
 	}
 	timing := diag.NewTiming(l.Now, l.Ended)
 	r.CheckedAt, r.DurationMS = timing.CheckedAt, &timing.DurationMS
-	r.Performed, r.ARC, r.DKIMMore, r.DMARC = true, diag.OrZero(l.ARC), l.DKIM.Surplus, dmarcReport(l)
+	r.Performed, r.ARC, r.DKIMMore, r.DMARC = true, kit.OrZero(l.ARC), l.DKIM.Surplus, dmarcReport(l)
 	r.Partial = len(l.Silences()) > 0 || l.PTR != nil && l.PTR.Err != nil || l.ARC.Result == arc.Unknown
 	r.OutsideHop = OutsideHop{Reason: l.Why}
 	if l.Hop != nil {
-		r.OutsideHop = OutsideHop{true, new(l.Hop.Index), l.Hop.IP.String(), diag.Quote(l.Hop.HELO),
-			diag.Quote(l.Hop.By), l.Why}
+		r.OutsideHop = OutsideHop{true, new(l.Hop.Index), l.Hop.IP.String(), phrase.Quote(l.Hop.HELO),
+			phrase.Quote(l.Hop.By), l.Why}
 		r.PTR, r.Blacklists = append(r.PTR, PTR(*l.PTR)), l.Listed
 		identity := mailFrom
 		if l.Envelope != nil && *l.Envelope == "" {
@@ -49,9 +51,9 @@ func spfReport(l *live.Evidence, r *eval.Result, identity Identity) SPFResult {
 		return SPFResult{}
 	}
 	return SPFResult{
-		IP: l.Hop.IP.String(), Identity: identity, Domain: diag.Quote(r.Domain), Result: r.Outcome,
+		IP: l.Hop.IP.String(), Identity: identity, Domain: phrase.Quote(r.Domain), Result: r.Outcome,
 		Aligned:     l.Aligned(policy.SPF, live.MailDomain(r.Domain).String()),
-		MatchedTerm: diag.Quote(r.MatchedTerm), Explanation: diag.Quote(r.Explanation), Reason: diag.Quote(r.Reason),
+		MatchedTerm: phrase.Quote(r.MatchedTerm), Explanation: phrase.Quote(r.Explanation), Reason: phrase.Quote(r.Reason),
 	}
 }
 
@@ -105,8 +107,8 @@ func (a *analysis) comparisons() (list []Comparison) {
 			reason = ""
 		}
 		list = append(list, Comparison{
-			AuthServID: n.by(), Trusted: n.trusted, Method: r.Method, Domain: diag.Quote(r.Domain()),
-			Recorded: diag.Quote(r.Value), Now: now, Agrees: r.Value == now, Reason: reason,
+			AuthServID: n.by(), Trusted: n.trusted, Method: r.Method, Domain: phrase.Quote(r.Domain()),
+			Recorded: phrase.Quote(r.Value), Now: now, Agrees: r.Value == now, Reason: reason,
 		})
 	}
 	return list
@@ -119,7 +121,7 @@ func found(l *live.Evidence, noted *result) (now, reason string) {
 	switch {
 	case noted.Method == "spf" && l.SPF != nil && strings.EqualFold(l.SPF.Domain, domain):
 		return string(l.SPF.Outcome), fmt.Sprintf("The SPF record of %s has changed since, or the server noted another address.",
-			diag.Quote(domain))
+			phrase.Quote(domain))
 	case noted.Method == "dmarc" && l.DMARC.Result != "":
 		return string(l.DMARC.Result), "Records or keys have changed since, or what was submitted is not all of the " +
 			"message as it came."
@@ -154,7 +156,7 @@ const (
 )
 
 // Values lists the judgements.
-func (Authenticity) Values() []string { return diag.Values(likely, unlikely, notDecided) }
+func (Authenticity) Values() []string { return kit.Values(likely, unlikely, notDecided) }
 
 // A Conclusion states whether a message is authentic, with reasons that can be shown to users.
 type Conclusion struct {
@@ -201,7 +203,7 @@ const (
 )
 
 // Values lists the identities.
-func (Identity) Values() []string { return diag.Values(mailFrom, helo) }
+func (Identity) Values() []string { return kit.Values(mailFrom, helo) }
 
 // PTR is the reverse DNS of the address of the sending server.
 type PTR live.PTR

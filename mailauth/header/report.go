@@ -6,7 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/arc"
 	"github.com/diagkit/diagkit/mailauth/internal/filters"
 	"github.com/diagkit/diagkit/mailauth/internal/route"
@@ -18,12 +19,12 @@ func (e *evidence) facts() Facts {
 	lines := e.badLines()
 	f := Facts{
 		Message: e.summary(), Authentication: e.authentication(), ARC: arcReport(e.chain),
-		DKIMSignatures: diag.Map(e.signatures, func(s signature) Signature { return s.Signature }),
+		DKIMSignatures: kit.Map(e.signatures, func(s signature) Signature { return s.Signature }),
 		Alignment:      Alignment{FromDomain: e.fromDomain, OrganizationalDomain: e.fromOrg},
 		Hops:           []Hop{}, List: e.list, HeadersCount: len(e.msg.Fields),
-		SpamVerdicts:     diag.Map(e.spam, func(v filters.Verdict) SpamVerdict { return SpamVerdict(v) }),
+		SpamVerdicts:     kit.Map(e.spam, func(v filters.Verdict) SpamVerdict { return SpamVerdict(v) }),
 		DuplicateHeaders: e.duplicates(), MissingHeaders: e.missing(), Damage: append([]Damage{}, e.damage...),
-		MalformedLines: diag.Map(lines[:min(len(lines), maxBadLines)], func(l message.Line) BadLine {
+		MalformedLines: kit.Map(lines[:min(len(lines), maxBadLines)], func(l message.Line) BadLine {
 			return BadLine{l.Line, clip(message.Unfold(l.Raw))}
 		}),
 	}
@@ -89,7 +90,7 @@ func (e *evidence) authResult(a *authField, r result) AuthResult {
 	result := AuthResult{
 		Result: clip(r.Value), Domain: clip(r.Domain()), Selector: clip(r.Property("header.s", "header.selector")),
 		Reason: clip(cmp.Or(r.Reason, strings.Join(r.Comments, "; "))), AuthservID: clip(a.id), Credible: e.counts(a),
-		Field: clip(a.field.Name), Raw: diag.Clip(cmp.Or(r.Raw, a.field.Value()), maxRaw),
+		Field: clip(a.field.Name), Raw: phrase.Clip(cmp.Or(r.Raw, a.field.Value()), maxRaw),
 	}
 	if r.Method == "dmarc" {
 		told := r.Property("policy.dmarc", "policy.published-domain-policy")
@@ -106,10 +107,10 @@ func (e *evidence) hopReport(h *route.Hop) Hop {
 		Index: h.Index, From: clip(h.From), HELO: clip(h.HELO), RDNS: clip(h.RDNS), By: clip(h.By), Via: clip(h.Via),
 		With: clip(h.With), ID: clip(h.ID), For: clip(h.For), TLS: h.TLS, TLSVersion: clip(h.TLSVersion),
 		TLSCipher: clip(h.TLSCipher), Border: h.Index == e.path.Border, Timestamp: h.Time.UTC(),
-		IP: h.IP, PrivateIP: route.Private(h.IP), Raw: diag.Clip(h.Field.Value(), maxRaw),
+		IP: h.IP, PrivateIP: route.Private(h.IP), Raw: phrase.Clip(h.Field.Value(), maxRaw),
 	}
 	if h.RDNS != "" {
-		r.Service = diag.OrZero(provider.ByPTR(h.RDNS)).Name
+		r.Service = kit.OrZero(provider.ByPTR(h.RDNS)).Name
 	}
 	if h.Timed {
 		r.Delay = new(int64(h.Delay.Seconds()))

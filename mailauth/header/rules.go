@@ -6,10 +6,12 @@ import (
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // auditRules is the table of all rules that need no network.
-var auditRules = sync.OnceValue(func() diag.Rules[*evidence] {
+var auditRules = sync.OnceValue(func() rule.Rules[*evidence] {
 	return slices.Concat(copyRules, about(factorForm, formRules), about(factorIdentity, identityRules),
 		about(factorAuthentication, authenticationRules), about(factorAuthentication, signatureRules),
 		about(factorAuthentication, coverageRules),
@@ -18,12 +20,12 @@ var auditRules = sync.OnceValue(func() diag.Rules[*evidence] {
 
 // analyzeRules are the live rules and those of the header. Of findings of one severity, the first becomes the
 // headline: the origin of the message precedes its route.
-var analyzeRules = sync.OnceValue(func() diag.Rules[*analysis] {
+var analyzeRules = sync.OnceValue(func() rule.Rules[*analysis] {
 	all := slices.Concat(liveRules(), lift(auditRules()))
-	leads := diag.Map(bodyRules, func(r diag.Rule[*analysis]) diag.Code { return r.Code })
+	leads := kit.Map(bodyRules, func(r rule.Rule[*analysis]) diag.Code { return r.Code })
 	leads = append(leads, noFields) // on which the following rules depend
-	leads = append(leads, diag.Map(coverageRules, func(r diag.Rule[*evidence]) diag.Code { return r.Code })...)
-	rank := func(r diag.Rule[*analysis]) int {
+	leads = append(leads, kit.Map(coverageRules, func(r rule.Rule[*evidence]) diag.Code { return r.Code })...)
+	rank := func(r rule.Rule[*analysis]) int {
 		switch {
 		case r.Category == factorDMARC, slices.Contains(leads, r.Code):
 			return 0
@@ -32,7 +34,7 @@ var analyzeRules = sync.OnceValue(func() diag.Rules[*analysis] {
 		}
 		return 2
 	}
-	slices.SortStableFunc(all, func(a, b diag.Rule[*analysis]) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(all, func(a, b rule.Rule[*analysis]) int { return cmp.Compare(rank(a), rank(b)) })
 	return all
 })
 
@@ -42,17 +44,17 @@ var superseded = []diag.Code{unnoted, "header.dmarc.fail", "header.dmarc.forward
 	"header.dkim.fail", "header.dkim.expired", "header.alignment.none"}
 
 // lift makes rules about a header rules about an analysis.
-func lift(rules diag.Rules[*evidence]) diag.Rules[*analysis] {
-	lifted := make(diag.Rules[*analysis], 0, len(rules))
-	noted := rules[slices.IndexFunc(rules, func(r diag.Rule[*evidence]) bool { return r.Code == unnoted })].Fails
+func lift(rules rule.Rules[*evidence]) rule.Rules[*analysis] {
+	lifted := make(rule.Rules[*analysis], 0, len(rules))
+	noted := rules[slices.IndexFunc(rules, func(r rule.Rule[*evidence]) bool { return r.Code == unnoted })].Fails
 	for _, r := range rules {
 		needsNotes := slices.Contains(r.DependsOn, unnoted)
-		l := diag.Rule[*analysis]{
+		l := rule.Rule[*analysis]{
 			Code: r.Code, Severity: r.Severity, Weight: r.Weight, Category: r.Category, Title: r.Title,
 			Requirement: r.Requirement, Ref: r.Ref, Advice: r.Advice,
 			DependsOn:     slices.DeleteFunc(slices.Clone(r.DependsOn), func(c diag.Code) bool { return c == unnoted }),
-			StateIfFailed: r.StateIfFailed, NoScore: r.NoScore, Fact: r.Fact, Differs: r.Differs, Reads: []diag.Source{diag.FromRequest},
-			Fails: func(a *analysis) diag.Failures { return r.Fails(a.evidence) },
+			StateIfFailed: r.StateIfFailed, NoScore: r.NoScore, Fact: r.Fact, Differs: r.Differs, Reads: []rule.Source{rule.FromRequest},
+			Fails: func(a *analysis) rule.Failures { return r.Fails(a.evidence) },
 			When: func(a *analysis) bool {
 				live := a.live != nil && slices.Contains(superseded, r.Code)
 				return !live && !(needsNotes && noted(a.evidence) != nil) && (r.When == nil || r.When(a.evidence))
@@ -63,7 +65,7 @@ func lift(rules diag.Rules[*evidence]) diag.Rules[*analysis] {
 	return lifted
 }
 
-var auditTexts = diag.Texts{
+var auditTexts = rule.Texts{
 	"excellent": {
 		Headline: "The header is consistent and shows no anomalies",
 		Sub:      "Nothing in it suggests deception or damage, and the domain in From did not fail authentication.",
@@ -79,7 +81,7 @@ var auditTexts = diag.Texts{
 	},
 }
 
-var analyzeTexts = diag.Texts{
+var analyzeTexts = rule.Texts{
 	"valid": {
 		Headline: "The message is authentic: DMARC passes for its author",
 		Sub: "SPF or DKIM confirms that it was sent for the domain in From. Whether that is the domain that you know, only " +
@@ -96,17 +98,17 @@ var analyzeTexts = diag.Texts{
 }
 
 var (
-	factorAuthentication = diag.Category{Code: "authentication", Label: "Authentication"}
-	factorIdentity       = diag.Category{Code: "identity", Label: "Identity of the sender"}
-	factorForm           = diag.Category{Code: "form", Label: "Form of the header"}
-	factorRoute          = diag.Category{Code: "route", Label: "Route and times"}
-	factorFilters        = diag.Category{Code: "filters", Label: "Spam filters"}
-	factorList           = diag.Category{Code: "list", Label: "Newsletters and lists"}
+	factorAuthentication = rule.Category{Code: "authentication", Label: "Authentication"}
+	factorIdentity       = rule.Category{Code: "identity", Label: "Identity of the sender"}
+	factorForm           = rule.Category{Code: "form", Label: "Form of the header"}
+	factorRoute          = rule.Category{Code: "route", Label: "Route and times"}
+	factorFilters        = rule.Category{Code: "filters", Label: "Spam filters"}
+	factorList           = rule.Category{Code: "list", Label: "Newsletters and lists"}
 
 	// What was checked live.
-	factorDMARC  = diag.Category{Code: "live_dmarc", Label: "DMARC now"}
-	factorLive   = diag.Category{Code: "live_authentication", Label: "SPF and DKIM now"}
-	factorServer = diag.Category{Code: "live_server", Label: "Sending server"}
+	factorDMARC  = rule.Category{Code: "live_dmarc", Label: "DMARC now"}
+	factorLive   = rule.Category{Code: "live_authentication", Label: "SPF and DKIM now"}
+	factorServer = rule.Category{Code: "live_server", Label: "Sending server"}
 )
 
 // Rules on which others depend.
@@ -118,8 +120,8 @@ const (
 )
 
 // about assigns rules to one factor. Rules that depend on no other require that there is a header.
-func about(factor diag.Category, rules diag.Rules[*evidence]) diag.Rules[*evidence] {
-	rules = rules.With(diag.Rule[*evidence]{DependsOn: []diag.Code{noFields}})
+func about(factor rule.Category, rules rule.Rules[*evidence]) rule.Rules[*evidence] {
+	rules = rules.With(rule.Rule[*evidence]{DependsOn: []diag.Code{noFields}})
 	for i := range rules {
 		rules[i].Category = factor
 	}
@@ -127,8 +129,8 @@ func about(factor diag.Category, rules diag.Rules[*evidence]) diag.Rules[*eviden
 }
 
 // failsIf makes the test of a rule from a condition; target is the target of the failure.
-func failsIf[E any](target string, is func(E) bool, detail string) func(E) diag.Failures {
-	return func(e E) diag.Failures { return diag.FailIf(is(e), "%s", detail).About(target) }
+func failsIf[E any](target string, is func(E) bool, detail string) func(E) rule.Failures {
+	return func(e E) rule.Failures { return rule.FailIf(is(e), "%s", detail).About(target) }
 }
 
 // anomalyCodes are the rules whose failure suggests deception or damage.

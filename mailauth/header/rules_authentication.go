@@ -7,11 +7,13 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/arc"
 	"github.com/diagkit/diagkit/mailauth/internal/filters"
 )
 
-var authenticationRules = diag.Rules[*evidence]{{
+var authenticationRules = rule.Rules[*evidence]{{
 	Code: unnoted, Severity: diag.Info, NoScore: true, Ref: "RFC 8601 section 2",
 	Title:       "No authentication results from the receiving server",
 	Requirement: "The receiving server recorded authentication results",
@@ -28,11 +30,11 @@ var authenticationRules = diag.Rules[*evidence]{{
 	Advice: "Ignore these results, and configure the border server to remove Authentication-Results fields with its " +
 		"own name from incoming mail.",
 	When: noted,
-	Fails: eachForeign(func(e *evidence, a *authField) diag.Failures {
+	Fails: eachForeign(func(e *evidence, a *authField) rule.Failures {
 		same := func(b authField) bool { return !b.foreign && b.header != nil && b.id == a.id }
-		return diag.FailIf(a.id != "" && slices.ContainsFunc(e.authFields, same),
+		return rule.FailIf(a.id != "" && slices.ContainsFunc(e.authFields, same),
 			"The results in line %d name %s, but are below the fields that its servers added: they came with the message.",
-			a.field.Line, diag.Quote(a.id))
+			a.field.Line, phrase.Quote(a.id))
 	}),
 }, {
 	Code: "header.authres.contradicted", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{unnoted},
@@ -41,10 +43,10 @@ var authenticationRules = diag.Rules[*evidence]{{
 	Advice: "Trust only the results of your own servers. The others were added before the message arrived, possibly " +
 		"by the sender.",
 	When: noted,
-	Fails: eachForeign(func(e *evidence, a *authField) diag.Failures {
+	Fails: eachForeign(func(e *evidence, a *authField) rule.Failures {
 		claims := e.contradicted(a)
-		return diag.FailIf(len(claims) > 0, "%s claims %s; the receiving server found otherwise.",
-			cmp.Or(diag.Quote(a.id), "An unnamed server"), strings.Join(claims, " and "))
+		return rule.FailIf(len(claims) > 0, "%s claims %s; the receiving server found otherwise.",
+			cmp.Or(phrase.Quote(a.id), "An unnamed server"), strings.Join(claims, " and "))
 	}),
 }, {
 	Code: "header.dmarc.fail", Severity: diag.Error, Weight: 20, DependsOn: []diag.Code{unnoted},
@@ -53,9 +55,9 @@ var authenticationRules = diag.Rules[*evidence]{{
 	Advice: "Do not trust the sender unless the message came through a mailing list that you know. If you sent it, " +
 		"have the sending service sign with DKIM for the domain in From, or use a return path in that domain.",
 	When: told("dmarc"),
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		_, sealed := e.sealedPass()
-		return diag.FailIf(e.value("dmarc") == "fail" && !sealed, "%s", e.dmarcText()).About(e.fromDomain)
+		return rule.FailIf(e.value("dmarc") == "fail" && !sealed, "%s", e.dmarcText()).About(e.fromDomain)
 	},
 }, {
 	Code: "header.dmarc.forwarded", Severity: diag.Warning, Weight: 5, DependsOn: []diag.Code{"header.dmarc.fail"},
@@ -64,9 +66,9 @@ var authenticationRules = diag.Rules[*evidence]{{
 	Advice: "No action is needed by the sender. The operator of the list can rewrite From to its own address so that " +
 		"DMARC passes.",
 	When: told("dmarc"),
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		sealer, _ := e.sealedPass()
-		return diag.FailIf(e.value("dmarc") == "fail",
+		return rule.FailIf(e.value("dmarc") == "fail",
 			"%s DMARC had passed before the message was forwarded, according to the ARC seal of %s, and "+
 				"the receiving server found the chain valid.",
 			e.dmarcText(), orDomain(sealer)).About(e.fromDomain)
@@ -92,9 +94,9 @@ var authenticationRules = diag.Rules[*evidence]{{
 	Advice: "Do not trust the sender. If you sent the message, add the sending address to the SPF record of the " +
 		"envelope sender's domain.",
 	When: told("spf"),
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		aligned, _ := e.aligned("dkim")
-		return diag.FailIf(e.value("spf") == "fail" && !aligned && !e.has("dmarc"), "%s", e.spfText()).About("spf")
+		return rule.FailIf(e.value("spf") == "fail" && !aligned && !e.has("dmarc"), "%s", e.spfText()).About("spf")
 	},
 }, {
 	Code: "header.spf.outweighed", Severity: diag.Info, DependsOn: []diag.Code{"header.spf.fail"},
@@ -111,7 +113,7 @@ var authenticationRules = diag.Rules[*evidence]{{
 	When: func(e *evidence) bool {
 		return e.value("dmarc") != "pass" && told("spf", "pass", "softfail", "neutral", "none")(e)
 	},
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if signed, _ := e.aligned("dkim"); signed {
 			return nil
 		}
@@ -130,9 +132,9 @@ var authenticationRules = diag.Rules[*evidence]{{
 	Advice: "Find out what changed the message after it was signed, such as a footer, a rewritten subject or a " +
 		"filter, and check that the published key matches the signing key.",
 	When: func(e *evidence) bool { return len(e.passing("dkim")) > 0 || e.failedDKIM() != "" },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		failed := e.failedDKIM()
-		return diag.FailIf(len(e.passing("dkim")) == 0 && failed != "", "The receiving server recorded %s.",
+		return rule.FailIf(len(e.passing("dkim")) == 0 && failed != "", "The receiving server recorded %s.",
 			failed).About("dkim")
 	},
 }, {
@@ -143,11 +145,11 @@ var authenticationRules = diag.Rules[*evidence]{{
 	When: func(e *evidence) bool {
 		return e.fromDomain != "" && !e.has("dmarc") && len(e.passing("spf"))+len(e.passing("dkim")) > 0
 	},
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		spf, _ := e.aligned("spf")
 		dkim, _ := e.aligned("dkim")
 		passed := e.passedDomains()
-		return diag.FailIf(!spf && !dkim && passed != "", "From uses %s, but authentication passed for other domains: %s.",
+		return rule.FailIf(!spf && !dkim && passed != "", "From uses %s, but authentication passed for other domains: %s.",
 			e.fromDomain, passed).About(e.fromDomain)
 	},
 }, {
@@ -156,9 +158,9 @@ var authenticationRules = diag.Rules[*evidence]{{
 	Requirement: "The ARC sets are complete and numbered from 1 without gaps",
 	Advice:      "Ignore the chain: part of it was removed, altered or forged, so it proves nothing.",
 	When:        func(e *evidence) bool { return len(e.chain.Sets)+len(e.chain.Faults) > 0 },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.chain.Faults, func(f arc.Fault) diag.Failures {
-			return diag.Fail("ARC: %s", f.Text).About("arc")
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.chain.Faults, func(f arc.Fault) rule.Failures {
+			return rule.Fail("ARC: %s", f.Text).About("arc")
 		})
 	},
 }}
@@ -168,9 +170,9 @@ func noted(e *evidence) bool {
 }
 
 // eachForeign is about the fields Authentication-Results that the receiving side did not write.
-func eachForeign(fails func(*evidence, *authField) diag.Failures) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		return diag.FailEach(e.authFields, func(a authField) diag.Failures {
+func eachForeign(fails func(*evidence, *authField) rule.Failures) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
+		return rule.FailEach(e.authFields, func(a authField) rule.Failures {
 			if a.header == nil || !a.foreign {
 				return nil
 			}
@@ -186,17 +188,17 @@ func told(method string, values ...string) func(*evidence) bool {
 	}
 }
 
-func dmarcIs(values ...string) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
+func dmarcIs(values ...string) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
 		v := e.value("dmarc")
-		return diag.FailIf(slices.Contains(values, v), "The receiving server recorded dmarc=%s for %s.", v,
+		return rule.FailIf(slices.Contains(values, v), "The receiving server recorded dmarc=%s for %s.", v,
 			orDomain(e.fromDomain)).About(e.fromDomain)
 	}
 }
 
-func spfIs(values ...string) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		return diag.FailIf(slices.Contains(values, e.value("spf")), "%s", e.spfText()).About("spf")
+func spfIs(values ...string) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
+		return rule.FailIf(slices.Contains(values, e.value("spf")), "%s", e.spfText()).About("spf")
 	}
 }
 
@@ -204,7 +206,7 @@ func (e *evidence) dmarcText() string {
 	r, _ := e.result("dmarc")
 	text := fmt.Sprintf("The receiving server recorded dmarc=%s for %s", r.Value, orDomain(e.fromDomain))
 	if p := strings.ToLower(cmp.Or(r.Note("p"), r.Note("policy"))); p != "" {
-		text += ", whose policy is " + diag.Quote(p)
+		text += ", whose policy is " + phrase.Quote(p)
 	}
 	var why []string
 	for _, method := range []string{"spf", "dkim"} {
@@ -216,7 +218,7 @@ func (e *evidence) dmarcText() string {
 			passed := orDomain(e.domainOf(&passing[0]))
 			why = append(why, fmt.Sprintf("%s passed for %s, another domain", strings.ToUpper(method), passed))
 		default:
-			why = append(why, strings.ToUpper(method)+": "+diag.Quote(e.value(method)))
+			why = append(why, strings.ToUpper(method)+": "+phrase.Quote(e.value(method)))
 		}
 	}
 	if len(why) > 0 {
@@ -230,9 +232,9 @@ func (e *evidence) dmarcText() string {
 
 func (e *evidence) spfText() string {
 	r, _ := e.result("spf")
-	text := fmt.Sprintf("The receiving server recorded spf=%s for %s", diag.Quote(r.Value), orDomain(e.domainOf(&r)))
+	text := fmt.Sprintf("The receiving server recorded spf=%s for %s", phrase.Quote(r.Value), orDomain(e.domainOf(&r)))
 	if len(r.Comments) > 0 && r.Comments[0] != "" {
-		text += " (" + diag.Quote(r.Comments[0]) + ")"
+		text += " (" + phrase.Quote(r.Comments[0]) + ")"
 	}
 	return text + "."
 }
@@ -246,7 +248,7 @@ func (e *evidence) failedDKIM() string {
 		if failed && len(list) < maxNamedResults {
 			text := "dkim=" + r.Value + " for " + orDomain(r.Domain())
 			if reason := cmp.Or(append([]string{r.Reason}, r.Comments...)...); reason != "" {
-				text += " (" + diag.Quote(reason) + ")"
+				text += " (" + phrase.Quote(reason) + ")"
 			}
 			list = append(list, text)
 		}
@@ -290,7 +292,7 @@ func (e *evidence) sealedPass() (sealer string, passed bool) {
 		func(r result) bool { return r.Method == "dmarc" && r.Value == "pass" })
 }
 
-var filterRules = diag.Rules[*evidence]{{
+var filterRules = rule.Rules[*evidence]{{
 	Code: "header.spam.malicious", Severity: diag.Error, Weight: 10,
 	Ref:         "RFC 5322 section 3.6.8; documentation of the filter",
 	Title:       "Filter classified the message as phishing, spoofing or malware",
@@ -311,10 +313,10 @@ var filterRules = diag.Rules[*evidence]{{
 
 func filtersSpoke(e *evidence) bool { return len(e.spam) > 0 }
 
-func classified(as ...filters.Judgment) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		return diag.FailEach(e.spam, func(v filters.Verdict) diag.Failures {
-			return diag.FailIf(slices.Contains(as, v.Verdict), "%s", v.String()).About(v.Vendor)
+func classified(as ...filters.Judgment) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
+		return rule.FailEach(e.spam, func(v filters.Verdict) rule.Failures {
+			return rule.FailIf(slices.Contains(as, v.Verdict), "%s", v.String()).About(v.Vendor)
 		})
 	}
 }

@@ -6,13 +6,16 @@ import (
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/internal/route"
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 
 // copyRules are about the text that was submitted. They depend on no others.
-var copyRules = diag.Rules[*evidence]{{
+var copyRules = rule.Rules[*evidence]{{
 	Code: noFields, Severity: diag.Critical, NoScore: true, Category: factorForm, Ref: "RFC 5322 section 2.2",
 	Title: "Text contains no header field", Requirement: "The text contains header fields",
 	Advice: "Copy the whole header from the mail program, where it is called source, original or Internet headers.",
@@ -21,14 +24,14 @@ var copyRules = diag.Rules[*evidence]{{
 	Code: "header.copy.damaged", Severity: diag.Info, Category: factorForm, Ref: "RFC 2045 section 6.7",
 	Title: "Header was damaged by copying and was repaired", Requirement: "The header was not damaged by copying",
 	Advice: "Copy the header from the source view of the mail program if anything looks wrong.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.damage, func(d Damage) diag.Failures {
-			return diag.Fail("%s", damageTexts[d]).About(string(d))
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.damage, func(d Damage) rule.Failures {
+			return rule.Fail("%s", damageTexts[d]).About(string(d))
 		})
 	},
 }}
 
-var formRules = diag.Rules[*evidence]{{
+var formRules = rule.Rules[*evidence]{{
 	Code: "header.from.missing", Severity: diag.Error, Weight: 10, Ref: "RFC 5322 section 3.6", Title: "No From field",
 	Requirement: "There is a From field",
 	Advice: "Copy the whole header. If the field is really missing, fix the sending program: most servers reject " +
@@ -48,14 +51,14 @@ var formRules = diag.Rules[*evidence]{{
 	Code: "header.fields.duplicate", Severity: diag.Warning, Weight: 3, Ref: "RFC 5322 section 3.6",
 	Title: "Field that may appear only once is repeated", Requirement: "No field is repeated that may appear only once",
 	Advice: "Have the sending program write the field once: mail programs differ in which one they display and check.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		var added []string // reported by another rule
 		if c := e.best; c != nil {
 			added = e.added(c)
 		}
-		return diag.FailEach(e.duplicates(), func(name string) diag.Failures {
+		return rule.FailEach(e.duplicates(), func(name string) rule.Failures {
 			told := strings.EqualFold(name, "From") || slices.Contains(added, name)
-			return diag.FailIf(!told, "The field %s appears %d times.", name, e.count(name)).About(name)
+			return rule.FailIf(!told, "The field %s appears %d times.", name, e.count(name)).About(name)
 		})
 	},
 }, {
@@ -63,9 +66,9 @@ var formRules = diag.Rules[*evidence]{{
 	Title: "Malformed line that is not a header field", Requirement: "Every line is part of a header field",
 	Advice: "Check whether copying broke the line. If it was sent like this, many servers treat it as the start of " +
 		"the body.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.badLines(), func(l message.Line) diag.Failures {
-			return diag.Fail("Line %d is neither a field with a colon nor the continuation of one: %s.", l.Line,
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.badLines(), func(l message.Line) rule.Failures {
+			return rule.Fail("Line %d is neither a field with a colon nor the continuation of one: %s.", l.Line,
 				quoted(message.Unfold(l.Raw)))
 		})
 	},
@@ -74,10 +77,10 @@ var formRules = diag.Rules[*evidence]{{
 	Title: "Line is longer than 998 bytes", Requirement: "No line is longer than 998 bytes",
 	Advice: "Have the sending program fold long fields: servers may break or reject such lines, which breaks DKIM " +
 		"signatures.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.fieldsWhere(isLong), func(f *message.Field) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.fieldsWhere(isLong), func(f *message.Field) rule.Failures {
 			name := clip(f.Name)
-			return diag.Fail("The field %s in line %d contains a line of %d bytes.", name, f.Line, f.LongestLine()).About(name)
+			return rule.Fail("The field %s in line %d contains a line of %d bytes.", name, f.Line, f.LongestLine()).About(name)
 		})
 	},
 }, {
@@ -86,8 +89,8 @@ var formRules = diag.Rules[*evidence]{{
 	Requirement: "The header is within the usual size limits",
 	Advice: "Find out what keeps adding fields, usually a mail loop or a filter. Many servers reject headers over " +
 		"100 KiB.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.msg.Excess) > 0,
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(len(e.msg.Excess) > 0,
 			"%d bytes of the header were not read, because it has more than %d fields or %d bytes.",
 			len(e.msg.Excess), message.MaxFields, message.MaxHeaderBytes)
 	},
@@ -116,16 +119,16 @@ var damageTexts = map[Damage]string{
 	message.Unindented:      "Folded lines had lost the white space before them; it was restored before reading.",
 }
 
-func lacks(name, must string) func(*evidence) diag.Failures {
+func lacks(name, must string) func(*evidence) rule.Failures {
 	return failsIf(name, func(e *evidence) bool { return e.count(name) == 0 },
 		"The header has no "+name+" field, which every message "+must+" have.")
 }
 
 // inFields fails if there are fields of a kind; the text describes their content.
-func inFields(is func(*message.Field) bool, text string) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
+func inFields(is func(*message.Field) bool, text string) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
 		bad := e.fieldsWhere(is)
-		return diag.FailIf(len(bad) > 0, text, names(bad))
+		return rule.FailIf(len(bad) > 0, text, names(bad))
 	}
 }
 
@@ -193,7 +196,7 @@ func hasDirection(text string) bool {
 }
 
 func names(fields []*message.Field) string {
-	list := diag.Map(fields, func(f *message.Field) string { return clip(f.Name) })
+	list := kit.Map(fields, func(f *message.Field) string { return clip(f.Name) })
 	return strings.Join(view.Unique(list), ", ")
 }
 
@@ -207,13 +210,13 @@ func (e *evidence) badLines() []message.Line {
 
 // listRules are about the fields of newsletters and lists (RFC 2369, RFC 8058), which large providers require of bulk
 // senders.
-var listRules = diag.Rules[*evidence]{{
+var listRules = rule.Rules[*evidence]{{
 	Code: "header.list.unsubscribe.syntax", Severity: diag.Warning, Weight: 3, Ref: "RFC 2369 section 2",
 	Title: "List-Unsubscribe has no URI in angle brackets", Requirement: "List-Unsubscribe has a URI in angle brackets",
 	Advice: "Write List-Unsubscribe: <https://…>, <mailto:…>.", When: func(e *evidence) bool { return !lacksUnsubscribe(e) },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		good := strings.Contains(e.list.Unsubscribe, "<") && slices.ContainsFunc([]string{"https", "http", "mailto"}, e.hasURI)
-		return diag.FailIf(!good, "List-Unsubscribe is %s.", quoted(e.list.Unsubscribe)).About("List-Unsubscribe")
+		return rule.FailIf(!good, "List-Unsubscribe is %s.", quoted(e.list.Unsubscribe)).About("List-Unsubscribe")
 	},
 }, {
 	Code: "header.list.one_click.alone", Severity: diag.Warning, Weight: 2, Ref: "RFC 8058 section 3.1",
@@ -227,10 +230,10 @@ var listRules = diag.Rules[*evidence]{{
 	Title: "One-click unsubscribe without an https URI", Requirement: "One-click unsubscribe has an https URI",
 	Advice: "Add an https URI to List-Unsubscribe that unsubscribes on a POST request. A mailto URI cannot do that.",
 	When:   offersPost,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!e.hasURI("https"),
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(!e.hasURI("https"),
 			"List-Unsubscribe-Post announces one-click unsubscribe, but List-Unsubscribe has no https URI, only %s.",
-			diag.Quote(strings.Join(e.list.URIs, ", "))).About("List-Unsubscribe")
+			phrase.Quote(strings.Join(e.list.URIs, ", "))).About("List-Unsubscribe")
 	},
 }, {
 	Code: "header.list.one_click.value", Severity: diag.Warning, Weight: 3,
@@ -238,8 +241,8 @@ var listRules = diag.Rules[*evidence]{{
 	Title:       "List-Unsubscribe-Post has an invalid value",
 	Requirement: "List-Unsubscribe-Post is List-Unsubscribe=One-Click",
 	Advice:      "Set the field to exactly List-Unsubscribe-Post: List-Unsubscribe=One-Click.", When: offersPost,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.list.Post != oneClickPost, "List-Unsubscribe-Post is %s.",
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.list.Post != oneClickPost, "List-Unsubscribe-Post is %s.",
 			quoted(e.list.Post)).About("List-Unsubscribe-Post")
 	},
 }, {
@@ -289,8 +292,8 @@ func (e *evidence) readList() {
 		Precedence: strings.ToLower(text("Precedence")), FeedbackID: text("Feedback-ID"), ResentFields: e.count("Resent-From"),
 	}
 	uris := message.MessageIDs(m.Value("List-Unsubscribe"))
-	l.URIs = diag.Map(uris[:min(len(uris), maxURIs)], func(uri string) string {
-		return diag.Clip(strings.Join(strings.Fields(uri), ""), maxRaw)
+	l.URIs = kit.Map(uris[:min(len(uris), maxURIs)], func(uri string) string {
+		return phrase.Clip(strings.Join(strings.Fields(uri), ""), maxRaw)
 	})
 	auto, _, _ := strings.Cut(strings.ToLower(m.Value("Auto-Submitted")), ";")
 	l.AutoReply = auto != "" && strings.TrimSpace(auto) != "no"

@@ -7,17 +7,20 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/idn"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/internal/route"
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 
-var identityRules = diag.Rules[*evidence]{{
+var identityRules = rule.Rules[*evidence]{{
 	Code: "header.from.duplicate", Severity: diag.Error, Weight: 10, DependsOn: []diag.Code{"header.from.missing"},
 	Ref: "RFC 5322 section 3.6", Title: "Several From fields", Requirement: "There is only one From field",
 	Advice: "Do not trust the message: mail programs differ in which From they display and which one they check.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		n := e.count("From")
-		return diag.FailIf(n > 1, "The From field appears %d times, with %s.", n,
+		return rule.FailIf(n > 1, "The From field appears %d times, with %s.", n,
 			strings.Join(shown(e.from), " and ")).About("From")
 	},
 }, {
@@ -25,9 +28,9 @@ var identityRules = diag.Rules[*evidence]{{
 	Ref: "RFC 5322 section 3.6.2", Title: "From has no valid address", Requirement: "From has a valid address",
 	Advice: "Have the sending program write a complete address with a domain in From: receivers reject mail without " +
 		"one.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		valid := slices.ContainsFunc(e.from, func(a message.Address) bool { return a.Local != "" && validDomain(a.Domain) })
-		return diag.FailIf(!valid, "From is %s, which contains no valid address.", quoted(e.text("From", maxRaw))).About("From")
+		return rule.FailIf(!valid, "From is %s, which contains no valid address.", quoted(e.text("From", maxRaw))).About("From")
 	},
 }, {
 	Code: "header.from.multiple", Severity: diag.Error, Weight: 10,
@@ -36,13 +39,13 @@ var identityRules = diag.Rules[*evidence]{{
 	Requirement: "From has only one address",
 	Advice: "Send with one author in From. DMARC needs a single domain, and most receivers reject messages with " +
 		"several.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		authors := e.authors()
 		sender := ""
 		if len(e.sender) == 0 {
 			sender = ", without the Sender field that this requires"
 		}
-		return diag.FailIf(len(authors) > 1, "From has %d addresses, %s%s.", len(authors),
+		return rule.FailIf(len(authors) > 1, "From has %d addresses, %s%s.", len(authors),
 			strings.Join(shown(authors), " and "), sender).About("From")
 	},
 }, {
@@ -68,14 +71,14 @@ var identityRules = diag.Rules[*evidence]{{
 	Requirement: "The display name does not use the name of another company",
 	Advice:      "Check whether this domain sends on behalf of the company. Such display names are common in phishing.",
 	When:        named,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		a := e.author()
 		if a == nil || viaList(a.Name) {
 			return nil
 		}
 		b, ok := impersonated(a.Name, a.Domain)
-		return diag.FailIf(ok, "The display name %s uses the name %s, but the domain %s is not known to belong to that company.",
-			quoted(a.Name), quoted(b.name), diag.Quote(a.Domain)).About("From")
+		return rule.FailIf(ok, "The display name %s uses the name %s, but the domain %s is not known to belong to that company.",
+			quoted(a.Name), quoted(b.name), phrase.Quote(a.Domain)).About("From")
 	},
 }, {
 	Code: "header.from.lookalike", Severity: diag.Error, Weight: 5, DependsOn: []diag.Code{"header.from.invalid"},
@@ -83,10 +86,10 @@ var identityRules = diag.Rules[*evidence]{{
 	Title: "Domain in From imitates another domain", Requirement: "The domain in From does not imitate another domain",
 	Advice: "Treat the message as forged until the sender has confirmed it through another channel. Lookalike " +
 		"domains can pass SPF, DKIM and DMARC.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(domainsOf(e.authors()), func(domain string) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(domainsOf(e.authors()), func(domain string) rule.Failures {
 			why := e.lookalike(domain)
-			return diag.FailIf(why != "", "In the domain %s, the label %s.", diag.Quote(domain), why).About(domain)
+			return rule.FailIf(why != "", "In the domain %s, the label %s.", phrase.Quote(domain), why).About(domain)
 		})
 	},
 }, {
@@ -104,11 +107,11 @@ var identityRules = diag.Rules[*evidence]{{
 	Advice: "Do not reply before the sender has confirmed the address through another channel: this is typical of " +
 		"invoice fraud.",
 	When: func(e *evidence) bool { return e.fromDomain != "" && len(e.replyTo) > 0 },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.replyTo, func(a message.Address) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.replyTo, func(a message.Address) rule.Failures {
 			bad := isFreemail(a.Domain) && !isFreemail(e.fromDomain)
-			return diag.FailIf(bad, "The message is from %s, but replies go to %s.", e.fromDomain,
-				diag.Quote(a.Addr())).About("Reply-To")
+			return rule.FailIf(bad, "The message is from %s, but replies go to %s.", e.fromDomain,
+				phrase.Quote(a.Addr())).About("Reply-To")
 		})
 	},
 }, {
@@ -119,12 +122,12 @@ var identityRules = diag.Rules[*evidence]{{
 	Advice: "Do not reply. Ask the person whom the message claims to be from at an address that you know: with a " +
 		"Reply-To elsewhere, such mail mostly prepares a payment fraud.",
 	When: func(e *evidence) bool { return e.fromDomain != "" && len(e.replyTo) > 0 && len(e.imitated()) > 0 },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		known := append(e.imitated(), e.fromDomain)
-		return diag.FailEach(e.replyTo, func(a message.Address) diag.Failures {
+		return rule.FailEach(e.replyTo, func(a message.Address) rule.Failures {
 			same := slices.ContainsFunc(known, func(d string) bool { return sameOrAlike(a.Domain, d) })
-			return diag.FailIf(!same, "The sender in From deceives, and replies go to a third domain: Reply-To is %s, while "+
-				"the message is from %s.", diag.Quote(a.Addr()), e.fromDomain).About("Reply-To")
+			return rule.FailIf(!same, "The sender in From deceives, and replies go to a third domain: Reply-To is %s, while "+
+				"the message is from %s.", phrase.Quote(a.Addr()), e.fromDomain).About("Reply-To")
 		})
 	},
 }}
@@ -178,22 +181,22 @@ func validDomain(domain string) bool {
 
 // shownInName fails for each domain in the display name of the author that is of another organization; which selects
 // those in addresses or bare ones.
-func shownInName(what string, which func(addresses, hosts []string) []string) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
+func shownInName(what string, which func(addresses, hosts []string) []string) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
 		a := e.author()
 		if a == nil || viaList(a.Name) {
 			return nil
 		}
-		return diag.FailEach(which(shownDomains(a.Name)), func(domain string) diag.Failures {
-			return diag.FailIf(!route.SameOrganization(domain, a.Domain),
+		return rule.FailEach(which(shownDomains(a.Name)), func(domain string) rule.Failures {
+			return rule.FailIf(!route.SameOrganization(domain, a.Domain),
 				"The display name %s shows %s %s, while the message is from %s.",
-				quoted(a.Name), what, diag.Quote(domain), diag.Quote(a.Addr())).About("From")
+				quoted(a.Name), what, phrase.Quote(domain), phrase.Quote(a.Addr())).About("From")
 		})
 	}
 }
 
 // freemail are providers where anyone gets an address immediately.
-var freemail = diag.Words(`gmail.com googlemail.com outlook.com hotmail.com live.com msn.com yahoo.com ymail.com
+var freemail = kit.Words(`gmail.com googlemail.com outlook.com hotmail.com live.com msn.com yahoo.com ymail.com
 	aol.com icloud.com me.com gmx.de gmx.net gmx.com web.de t-online.de freenet.de mail.ru yandex.ru yandex.com
 	proton.me protonmail.com tutanota.com tuta.com zoho.com mail.com orange.fr free.fr laposte.net libero.it seznam.cz
 	wp.pl qq.com 163.com 126.com`)
@@ -265,7 +268,7 @@ func shownDomains(name string) (addresses, hosts []string) {
 
 // knownSuffixes are last labels of domains that companies have: a word with such an ending is not an abbreviation or
 // a file name.
-var knownSuffixes = diag.Words(`com net org info biz io app dev shop online bank example eu de at ch fr it es nl be uk us
+var knownSuffixes = kit.Words(`com net org info biz io app dev shop online bank example eu de at ch fr it es nl be uk us
 	ca au jp cn ru pl cz se no dk fi pt br mx in`)
 
 // lookalike says why a domain can be mistaken for another: for that of a brand, of a recipient of the message or of

@@ -7,50 +7,52 @@ import (
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/dnsbl"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-var liveRules = sync.OnceValue(func() diag.Rules[*analysis] {
-	type common = diag.Rule[*analysis]
+var liveRules = sync.OnceValue(func() rule.Rules[*analysis] {
+	type common = rule.Rule[*analysis]
 	return slices.Concat(
-		liveDMARCRules.With(common{Category: factorDMARC, Reads: []diag.Source{asksPolicy, asksExcuse}}),
-		liveSPFRules.With(common{Category: factorLive, Reads: []diag.Source{asksSPF, asksPath}, When: judged}),
+		liveDMARCRules.With(common{Category: factorDMARC, Reads: []rule.Source{asksPolicy, asksExcuse}}),
+		liveSPFRules.With(common{Category: factorLive, Reads: []rule.Source{asksSPF, asksPath}, When: judged}),
 		// Failures of one of several signatures are facts, even if others are unknown.
 		slices.Concat(liveDKIMRules, bodyRules).
-			With(common{Category: factorLive, Reads: []diag.Source{asksKeys}, HoldsWhenUnanswered: true}),
-		liveServerRules.With(common{Category: factorServer, Reads: []diag.Source{asksNames}, When: ptrKnown}))
+			With(common{Category: factorLive, Reads: []rule.Source{asksKeys}, HoldsWhenUnanswered: true}),
+		liveServerRules.With(common{Category: factorServer, Reads: []rule.Source{asksNames}, When: ptrKnown}))
 })
 
 // The sources of the rules about a message.
 const (
-	asksSPF    diag.Source = "spf"
-	asksHELO   diag.Source = "helo"
-	asksKeys   diag.Source = "keys"
-	asksPolicy diag.Source = "policy"
-	asksNames  diag.Source = "names"
-	asksExcuse diag.Source = "excuse" // possible explanations of a DMARC failure
-	asksPath   diag.Source = "path"   // evidence that separates forwarding from forgery
-	asksAuthor diag.Source = "author" // whether the domain exists
+	asksSPF    rule.Source = "spf"
+	asksHELO   rule.Source = "helo"
+	asksKeys   rule.Source = "keys"
+	asksPolicy rule.Source = "policy"
+	asksNames  rule.Source = "names"
+	asksExcuse rule.Source = "excuse" // possible explanations of a DMARC failure
+	asksPath   rule.Source = "path"   // evidence that separates forwarding from forgery
+	asksAuthor rule.Source = "author" // whether the domain exists
 )
 
 // Unanswered lists the sources without a DNS answer.
-func (a *analysis) Unanswered() []diag.Source {
+func (a *analysis) Unanswered() []rule.Source {
 	l := a.live
 	if l == nil {
 		return nil
 	}
 	hop, decided := !l.HopSilent(), l.DMARC.Result != policy.ResultTempError
-	return diag.Unanswered(map[diag.Source]bool{
+	return rule.Unanswered(map[rule.Source]bool{
 		asksSPF: hop && !l.SPFGave(eval.Temperror), asksHELO: hop && (l.HELO == nil || l.HELO.Outcome != eval.Temperror),
 		asksKeys: !l.KeySilent(), asksPolicy: decided, asksNames: !l.NamesSilent(), asksExcuse: !l.ExcuseSilent(),
 		asksPath: decided && !l.NamesSilent(), asksAuthor: !l.AuthorSilent(),
 	})
 }
 
-var liveDKIMRules = diag.Rules[*analysis]{{
+var liveDKIMRules = rule.Rules[*analysis]{{
 	Code: "header.live.dkim.body", Severity: diag.Warning, Weight: 15, Ref: "RFC 6376 section 6.1.3",
 	Title:       "Body was changed after signing: DKIM body hash does not match",
 	Requirement: "The body has not been changed since it was signed with DKIM",
@@ -110,11 +112,11 @@ var liveDKIMRules = diag.Rules[*analysis]{{
 	Title: "DKIM signature is misleading", Requirement: "No DKIM signature is misleading",
 	Advice: "Do not rely on the signature for what the detail names. The signer has to correct how it signs.",
 	When:   anySignature(func(s *dkim.Result) bool { return s.SignatureOK != nil }),
-	Fails: func(a *analysis) diag.Failures {
-		return diag.FailEach(a.live.DKIM.Signatures, func(s dkim.Result) diag.Failures {
-			return diag.FailEach(s.Issues, func(i dkim.Issue) diag.Failures {
+	Fails: func(a *analysis) rule.Failures {
+		return rule.FailEach(a.live.DKIM.Signatures, func(s dkim.Result) rule.Failures {
+			return rule.FailEach(s.Issues, func(i dkim.Issue) rule.Failures {
 				misleading := i.Code == dkim.IssueFromAdded || i.Code == dkim.IssuePublicSuffix
-				return diag.FailIf(misleading && !i.Refused, "The DKIM signature of %s: %s", s.Domain, i.Text).About(s.Domain)
+				return rule.FailIf(misleading && !i.Refused, "The DKIM signature of %s: %s", s.Domain, i.Text).About(s.Domain)
 			})
 		})
 	},
@@ -150,32 +152,32 @@ func usableKey(s *dkim.Result) bool {
 }
 
 // eachLive makes a rule about such signatures; the text includes the domain and the reason.
-func eachLive(holds func(*dkim.Result) bool, format string) func(*analysis) diag.Failures {
-	return func(a *analysis) diag.Failures {
-		return diag.FailEach(a.live.Signatures(holds), func(s *dkim.Result) diag.Failures {
-			return diag.Fail(format, cmp.Or(s.Domain, "an unknown domain"), s.Reason).About(s.Domain)
+func eachLive(holds func(*dkim.Result) bool, format string) func(*analysis) rule.Failures {
+	return func(a *analysis) rule.Failures {
+		return rule.FailEach(a.live.Signatures(holds), func(s *dkim.Result) rule.Failures {
+			return rule.Fail(format, cmp.Or(s.Domain, "an unknown domain"), s.Reason).About(s.Domain)
 		})
 	}
 }
 
 func ptrKnown(a *analysis) bool { return checked(a) && a.live.PTR != nil && a.live.PTR.Err == nil }
 
-var liveServerRules = diag.Rules[*analysis]{{
+var liveServerRules = rule.Rules[*analysis]{{
 	Code: "header.live.hop", Severity: diag.Info, Category: factorServer, Ref: "RFC 5321 section 4.4",
 	Title:       "Server that delivered the message from outside is unknown",
 	Requirement: "The server that delivered the message from outside is known",
 	Advice:      "Submit all Received fields, and list the receiver's own servers and mail filters in trusted_authserv_ids.",
 	When:        checked,
-	Fails: func(a *analysis) diag.Failures {
-		return diag.FailIf(a.live.Hop == nil, "SPF and PTR could not be checked. %s", a.live.Why)
+	Fails: func(a *analysis) rule.Failures {
+		return rule.FailIf(a.live.Hop == nil, "SPF and PTR could not be checked. %s", a.live.Why)
 	},
 }, {
 	Code: "header.live.ptr.missing", Severity: diag.Warning, Weight: 10, Ref: "RFC 1912 section 2.1",
 	Title: "Sending address has no PTR record", Requirement: "The sending address has a PTR record",
 	Advice: "Have the operator of the server publish a PTR record for its address, with a host name that resolves to " +
 		"this address. Google, Microsoft and Yahoo reject or defer mail from addresses without one.",
-	Fails: func(a *analysis) diag.Failures {
-		return diag.FailIf(len(a.live.PTR.Hostnames) == 0,
+	Fails: func(a *analysis) rule.Failures {
+		return rule.FailIf(len(a.live.PTR.Hostnames) == 0,
 			"The address %s, from which the message came, has no PTR record (reverse DNS).", a.live.PTR.IP).About(a.live.PTR.IP)
 	},
 }, {
@@ -185,9 +187,9 @@ var liveServerRules = diag.Rules[*analysis]{{
 	Requirement: "The PTR name of the sending address resolves back to it",
 	Advice: "Have the operator of the server publish an address record for the name in the PTR record. Anyone can " +
 		"put any name in a PTR record, so large receivers require one that resolves back.",
-	Fails: func(a *analysis) diag.Failures {
+	Fails: func(a *analysis) rule.Failures {
 		p := a.live.PTR
-		return diag.FailIf(!p.ForwardConfirmed, "The PTR record of %s points to %s, which does not resolve to this address.", p.IP,
+		return rule.FailIf(!p.ForwardConfirmed, "The PTR record of %s points to %s, which does not resolve to this address.", p.IP,
 			strings.Join(p.Hostnames, ", ")).About(p.IP)
 	},
 }, {
@@ -195,8 +197,8 @@ var liveServerRules = diag.Rules[*analysis]{{
 	Ref: "RFC 1912 section 2.1", Title: "PTR lookup for the sending address failed",
 	Requirement: "The PTR lookup for the sending address succeeded", Advice: "Repeat the check later.",
 	When: func(a *analysis) bool { return checked(a) && a.live.PTR != nil },
-	Fails: func(a *analysis) diag.Failures {
-		return diag.FailIf(a.live.PTR.Err != nil, "The PTR record of %s, or the host that it points to, could not be looked up: %s.",
+	Fails: func(a *analysis) rule.Failures {
+		return rule.FailIf(a.live.PTR.Err != nil, "The PTR record of %s, or the host that it points to, could not be looked up: %s.",
 			a.live.PTR.IP, a.live.PTR.Error).About(a.live.PTR.IP)
 	},
 }, {
@@ -205,45 +207,45 @@ var liveServerRules = diag.Rules[*analysis]{{
 	Advice: "If the filter is the receiver's, add its domain to trusted_authserv_ids: SPF has to be checked for the " +
 		"server that delivered to the filter.",
 	When: func(a *analysis) bool { return ptrKnown(a) && decisive(a) && !passes(a) },
-	Fails: func(a *analysis) diag.Failures {
-		return diag.FailIf(a.gateway() != "", "The server that delivered the message, %s, is a mail filter, which may "+
+	Fails: func(a *analysis) rule.Failures {
+		return rule.FailIf(a.gateway() != "", "The server that delivered the message, %s, is a mail filter, which may "+
 			"belong to the sender or to the receiver.", a.gateway())
 	},
 }, {
-	Code: "header.live.blocklisted", Severity: diag.Warning, Weight: 5, Reads: []diag.Source{diag.FromRequest},
+	Code: "header.live.blocklisted", Severity: diag.Warning, Weight: 5, Reads: []rule.Source{rule.FromRequest},
 	Ref: "RFC 5782 section 2.1", Title: "Sending address is on a blocklist",
 	Requirement: "The sending address is on none of the blocklists that answered",
 	Advice: "Check the address with blacklist/ip, which says what each list has against it. The operator of the " +
 		"server removes the cause first and then requests removal.",
 	When: func(a *analysis) bool { return checked(a) && a.live.Listed != nil },
-	Fails: func(a *analysis) diag.Failures {
-		return diag.FailEach(a.live.Listed, func(r dnsbl.Result) diag.Failures {
+	Fails: func(a *analysis) rule.Failures {
+		return rule.FailEach(a.live.Listed, func(r dnsbl.Result) rule.Failures {
 			because := ""
 			if len(r.Meanings) > 0 {
 				because = " (" + strings.Join(r.Meanings, "; ") + ")"
 			}
-			return diag.Fail("%s lists %s, from which the message came%s.", r.Name, a.live.Hop.IP, because).
+			return rule.Fail("%s lists %s, from which the message came%s.", r.Name, a.live.Hop.IP, because).
 				About(a.live.Hop.IP.String())
 		}).Joined()
 	},
 }}
 
-var liveSPFRules = diag.Rules[*analysis]{{
+var liveSPFRules = rule.Rules[*analysis]{{
 	Code: "header.live.spf.fail", Severity: diag.Warning, Weight: 15, Ref: "RFC 7208 section 2.6.4",
 	Title:       "SPF fails: the server is not authorized to send for the domain",
 	Requirement: "SPF does not fail for the sending server",
 	Advice: "If the server belongs to the domain or its sending service, have the owner of the domain authorize it " +
 		"in the SPF record. Otherwise someone else used the domain as envelope sender.",
-	Fails: func(a *analysis) diag.Failures {
+	Fails: func(a *analysis) rule.Failures {
 		if !refused(a.live.SPF) || passes(a) && a.forwarder() != "" {
 			return nil
 		}
 		text := ""
 		if a.live.SPF.Explanation != "" {
-			text = " The domain says: " + diag.Quote(a.live.SPF.Explanation)
+			text = " The domain says: " + phrase.Quote(a.live.SPF.Explanation)
 		}
-		return diag.Fail("SPF gives %s: %s does not authorize the server %s, from which the message came.%s",
-			a.live.SPF.Outcome, diag.Quote(a.live.SPF.Domain), a.live.Hop.IP, text).About(a.live.SPF.Domain)
+		return rule.Fail("SPF gives %s: %s does not authorize the server %s, from which the message came.%s",
+			a.live.SPF.Outcome, phrase.Quote(a.live.SPF.Domain), a.live.Hop.IP, text).About(a.live.SPF.Domain)
 	},
 }, {
 	Code: "header.live.spf.all", Severity: diag.Warning, Weight: 15, Ref: "RFC 7208 section 5.1",
@@ -252,21 +254,21 @@ var liveSPFRules = diag.Rules[*analysis]{{
 	Advice: "Do not treat the pass as evidence. The owner of the domain has to list the servers that send for it, " +
 		"and end the record with -all or ~all.",
 	When: func(a *analysis) bool { return judged(a) && a.live.SPF.Outcome == eval.Pass },
-	Fails: func(a *analysis) diag.Failures {
-		return diag.FailIf(a.live.AnyoneMaySend(), "SPF passes by the mechanism all: %s authorizes anyone to send.",
-			diag.Quote(a.live.SPF.Domain)).About(a.live.SPF.Domain)
+	Fails: func(a *analysis) rule.Failures {
+		return rule.FailIf(a.live.AnyoneMaySend(), "SPF passes by the mechanism all: %s authorizes anyone to send.",
+			phrase.Quote(a.live.SPF.Domain)).About(a.live.SPF.Domain)
 	},
 }, {
 	Code: "header.live.spf.permerror", Severity: diag.Warning, Weight: 10, Ref: "RFC 7208 section 2.6.7",
 	Title: "Envelope sender's SPF record is invalid", Requirement: "The envelope sender's SPF record is valid",
 	Advice: "Have the owner of the domain correct its SPF record. Use spf/lookup to see what is wrong with it.",
 	When:   func(a *analysis) bool { return judged(a) && a.live.SPF.Outcome != eval.None },
-	Fails: func(a *analysis) diag.Failures {
-		return diag.FailIf(a.live.SPF.Outcome == eval.Permerror, "The SPF record of %s cannot be evaluated: %s.",
-			diag.Quote(a.live.SPF.Domain), diag.Quote(a.live.SPF.Reason)).About(a.live.SPF.Domain)
+	Fails: func(a *analysis) rule.Failures {
+		return rule.FailIf(a.live.SPF.Outcome == eval.Permerror, "The SPF record of %s cannot be evaluated: %s.",
+			phrase.Quote(a.live.SPF.Domain), phrase.Quote(a.live.SPF.Reason)).About(a.live.SPF.Domain)
 	},
 }, {
-	Code: "header.live.spf.helo", Severity: diag.Warning, Weight: 5, Reads: []diag.Source{asksHELO},
+	Code: "header.live.spf.helo", Severity: diag.Warning, Weight: 5, Reads: []rule.Source{asksHELO},
 	Ref: "RFC 7208 section 2.3", Title: "SPF fails for the HELO name of the server",
 	Requirement: "SPF does not fail for the HELO name of the server",
 	Advice: "Have the operator of the server authorize its address in the SPF record of its HELO name, such as " +
@@ -274,9 +276,9 @@ var liveSPFRules = diag.Rules[*analysis]{{
 	When: func(a *analysis) bool {
 		return checked(a) && a.live.HELO != nil && a.live.HELO.Outcome != eval.Temperror && a.live.HELO.Outcome != eval.None
 	},
-	Fails: func(a *analysis) diag.Failures {
-		return diag.FailIf(refused(a.live.HELO), "SPF for the HELO name %s gives %s for %s: that name does not "+
-			"authorize the server.", diag.Quote(a.live.HELO.Domain), a.live.HELO.Outcome, a.live.Hop.IP)
+	Fails: func(a *analysis) rule.Failures {
+		return rule.FailIf(refused(a.live.HELO), "SPF for the HELO name %s gives %s for %s: that name does not "+
+			"authorize the server.", phrase.Quote(a.live.HELO.Domain), a.live.HELO.Outcome, a.live.Hop.IP)
 	},
 }}
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/internal/route"
 )
 
@@ -26,7 +28,7 @@ const (
 	maxLoop = 100
 )
 
-var routeRules = diag.Rules[*evidence]{{
+var routeRules = rule.Rules[*evidence]{{
 	Code: "header.received.missing", Severity: diag.Info, Ref: "RFC 5321 section 4.4",
 	Title:       "No Received field: the path of the message is unknown",
 	Requirement: "Received fields show the path of the message",
@@ -38,30 +40,30 @@ var routeRules = diag.Rules[*evidence]{{
 	Ref: "RFC 5321 section 6.3", Title: "More than 100 hops: the message was in a loop",
 	Requirement: "The message was not in a mail loop",
 	Advice:      "Find the servers that appear again and again, and correct the forwarding or routing between them.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		n := len(e.path.Hops) + e.path.Cut
-		return diag.FailIf(n > maxLoop, "The header has %d Received fields.", n)
+		return rule.FailIf(n > maxLoop, "The header has %d Received fields.", n)
 	},
 }, {
 	Code: "header.date.invalid", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{"header.date.missing"},
 	Ref: "RFC 5322 section 3.3", Title: "Date field cannot be parsed", Requirement: "The Date field can be parsed",
 	Advice: "Have the sending program write the date like this: Sun, 1 Nov 2026 09:00:04 +0000.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.dateErr != nil, "Date is %s: %v.", quoted(e.msg.Value("Date")), e.dateErr).About("Date")
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.dateErr != nil, "Date is %s: %v.", quoted(e.msg.Value("Date")), e.dateErr).About("Date")
 	},
 }, {
 	Code: "header.date.future", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{"header.date.invalid"},
 	Ref: "RFC 5322 section 3.6.1", Title: "Date is in the future",
 	Requirement: "The Date is not later than the arrival",
 	Advice:      "Correct the clock of the sending device. Spammers also use future dates to stay at the top of the inbox.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		t, arrived := e.date.Time, e.path.Departure
 		switch {
 		case !arrived.IsZero() && t.After(arrived.Add(maxAhead)):
-			return diag.Fail("Date is %s, which is %s after the first server received the message at %s.", clock(t),
-				diag.Span(t.Sub(arrived)), clock(arrived)).About("Date")
+			return rule.Fail("Date is %s, which is %s after the first server received the message at %s.", clock(t),
+				phrase.Duration(t.Sub(arrived)), clock(arrived)).About("Date")
 		case t.After(e.now.Add(maxAhead)):
-			return diag.Fail("Date is %s, which is %s ahead of the clock.", clock(t), diag.Span(t.Sub(e.now))).About("Date")
+			return rule.Fail("Date is %s, which is %s ahead of the clock.", clock(t), phrase.Duration(t.Sub(e.now))).About("Date")
 		}
 		return nil
 	},
@@ -72,11 +74,11 @@ var routeRules = diag.Rules[*evidence]{{
 	Advice: "Correct the clock or the time zone of the sending device, unless an old message was sent again or " +
 		"waited in the outbox.",
 	When: func(e *evidence) bool { return !e.path.Departure.IsZero() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		t, arrived := e.date.Time, e.path.Departure
-		return diag.FailIf(!arrived.IsZero() && t.Before(arrived.Add(-maxBehind)),
+		return rule.FailIf(!arrived.IsZero() && t.Before(arrived.Add(-maxBehind)),
 			"Date is %s, which is %s before the first server received the message at %s.",
-			clock(t), diag.Span(arrived.Sub(t)), clock(arrived)).About("Date")
+			clock(t), phrase.Duration(arrived.Sub(t)), clock(arrived)).About("Date")
 	},
 }, {
 	Code: "header.hop.time.backwards", Severity: diag.Warning, Weight: 2,
@@ -87,7 +89,7 @@ var routeRules = diag.Rules[*evidence]{{
 	When: anyHop(func(h *route.Hop) bool { return h.Timed }),
 	Fails: eachHop(func(e *evidence, h *route.Hop) (string, bool) {
 		return fmt.Sprintf("%s received the message %s before the server that handed it over: one of their clocks is wrong.",
-			diag.Quote(h.Server()), diag.Span(-h.Delay)), h.Timed && h.Delay <= -maxSkew
+			phrase.Quote(h.Server()), phrase.Duration(-h.Delay)), h.Timed && h.Delay <= -maxSkew
 	}),
 }, {
 	Code: "header.hop.delay.long", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"header.received.missing"},
@@ -108,7 +110,7 @@ var routeRules = diag.Rules[*evidence]{{
 	When:        anyHop(func(h *route.Hop) bool { return h.TLS != nil && h.Crossed() }),
 	Fails: eachHop(func(e *evidence, h *route.Hop) (string, bool) {
 		return fmt.Sprintf("%s received the message from %s (%s) with %s, unencrypted: it could be read in transit.",
-			diag.Quote(h.Server()), diag.Quote(h.Client()), h.IP, diag.Quote(h.With)), h.TLS != nil && !*h.TLS && h.Crossed()
+			phrase.Quote(h.Server()), phrase.Quote(h.Client()), h.IP, phrase.Quote(h.With)), h.TLS != nil && !*h.TLS && h.Crossed()
 	}),
 }, {
 	Code: "header.hop.tls.version", Severity: diag.Warning, Weight: 2, Fact: ground.OldTLS,
@@ -117,7 +119,7 @@ var routeRules = diag.Rules[*evidence]{{
 	Advice: "Enable TLS 1.2 and 1.3 on both servers.",
 	When:   anyHop(func(h *route.Hop) bool { return h.TLSVersion != "" && h.Crossed() }),
 	Fails: eachHop(func(e *evidence, h *route.Hop) (string, bool) {
-		return fmt.Sprintf("%s received the message from %s with %s.", diag.Quote(h.Server()), diag.Quote(h.Client()),
+		return fmt.Sprintf("%s received the message from %s with %s.", phrase.Quote(h.Server()), phrase.Quote(h.Client()),
 			h.TLSVersion), h.WeakTLS() && h.Crossed()
 	}),
 }, {
@@ -127,11 +129,11 @@ var routeRules = diag.Rules[*evidence]{{
 	Requirement: "No client used the receiving server's own name in HELO",
 	Advice:      "Reject outside clients that use your own server names in HELO. Legitimate mail does not do that.",
 	When:        func(e *evidence) bool { h := e.path.BorderHop(); return h != nil && h.HELO != "" },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		h := e.path.BorderHop()
 		forged := route.Operator(h.HELO) != "" && strings.EqualFold(h.HELO, h.By)
-		return diag.FailIf(forged, "The client at %s introduced itself as %s, which is the name of the server that "+
-			"received the message.", h.IP, diag.Quote(h.HELO))
+		return rule.FailIf(forged, "The client at %s introduced itself as %s, which is the name of the server that "+
+			"received the message.", h.IP, phrase.Quote(h.HELO))
 	},
 }, {
 	Code: "header.hop.address.impossible", Severity: diag.Warning, Weight: 3,
@@ -141,17 +143,17 @@ var routeRules = diag.Rules[*evidence]{{
 	Advice:      "Treat that field and all fields below it as forged by the sender.",
 	Fails: eachHop(func(e *evidence, h *route.Hop) (string, bool) {
 		bad := impossibleAddress(h.Field.Value())
-		return fmt.Sprintf("The Received field in line %d contains the address [%s].", h.Field.Line, diag.Quote(bad)), bad != ""
+		return fmt.Sprintf("The Received field in line %d contains the address [%s].", h.Field.Line, phrase.Quote(bad)), bad != ""
 	}),
 }}
 
 // eachHop makes a rule about each hop, the newest first, from a function that describes the fault of one.
-func eachHop(wrong func(*evidence, *route.Hop) (string, bool)) func(*evidence) diag.Failures {
-	return func(e *evidence) (all diag.Failures) {
+func eachHop(wrong func(*evidence, *route.Hop) (string, bool)) func(*evidence) rule.Failures {
+	return func(e *evidence) (all rule.Failures) {
 		for i := range slices.Backward(e.path.Hops) {
 			h := &e.path.Hops[i]
 			text, is := wrong(e, h)
-			all = append(all, diag.FailIf(is, "%s", text).About(clip(h.Server()))...)
+			all = append(all, rule.FailIf(is, "%s", text).About(clip(h.Server()))...)
 		}
 		return all
 	}
@@ -164,12 +166,12 @@ func anyHop(is func(*route.Hop) bool) func(*evidence) bool {
 }
 
 func delayText(p *route.Path, h *route.Hop) string {
-	text := fmt.Sprintf("The message waited %s before %s received it", diag.Span(h.Delay), diag.Quote(h.Server()))
+	text := fmt.Sprintf("The message waited %s before %s received it", phrase.Duration(h.Delay), phrase.Quote(h.Server()))
 	if h.Index > 0 && p.Hops[h.Index-1].By != "" {
-		text += " from " + diag.Quote(p.Hops[h.Index-1].By)
+		text += " from " + phrase.Quote(p.Hops[h.Index-1].By)
 	}
 	if total, known := p.TotalDelay(); known && len(p.Hops) > 2 {
-		text += "; the whole delivery took " + diag.Span(total)
+		text += "; the whole delivery took " + phrase.Duration(total)
 	}
 	text += "."
 	if h.Index == p.Border {

@@ -7,21 +7,24 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/internal/route"
 	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
 // signatureRules are about the contents of DKIM signatures; nothing is verified.
-var signatureRules = diag.Rules[*evidence]{{
+var signatureRules = rule.Rules[*evidence]{{
 	Code: "header.dkim.missing", Severity: diag.Info, Ref: "RFC 6376 section 3.5",
 	Title: "Message is not signed with DKIM", Requirement: "The message is signed with DKIM",
 	Advice: "Set up DKIM at the sending service. Unlike SPF, a signature survives forwarding.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if r, ok := e.result("dkim"); ok && r.Value != "none" && len(e.signatures) == 0 {
-			return diag.Fail("The header has no DKIM-Signature, although the receiving server recorded dkim=%s: the copy is incomplete.", diag.Quote(r.Value))
+			return rule.Fail("The header has no DKIM-Signature, although the receiving server recorded dkim=%s: the copy is incomplete.", phrase.Quote(r.Value))
 		}
-		return diag.FailIf(len(e.signatures) == 0, "The header has no DKIM-Signature.")
+		return rule.FailIf(len(e.signatures) == 0, "The header has no DKIM-Signature.")
 	},
 }, {
 	Code: "header.dkim.malformed", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{"header.dkim.missing"},
@@ -61,7 +64,7 @@ var signatureRules = diag.Rules[*evidence]{{
 	Ref: "RFC 8301 section 3.1", Title: "DKIM signature uses SHA-1", Requirement: "No DKIM signature uses SHA-1",
 	Advice: "Sign with rsa-sha256. Verifiers treat SHA-1 signatures as invalid.",
 	Fails: eachSignature(func(e *evidence, s *signature) (string, bool) {
-		return "uses " + diag.Quote(s.Algorithm), strings.HasSuffix(strings.ToLower(s.Algorithm), "sha1")
+		return "uses " + phrase.Quote(s.Algorithm), strings.HasSuffix(strings.ToLower(s.Algorithm), "sha1")
 	}),
 }, {
 	Code: "header.dkim.length", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"header.dkim.missing"},
@@ -75,7 +78,7 @@ var signatureRules = diag.Rules[*evidence]{{
 		if *s.BodyLength == 0 {
 			return "signs nothing of the body (l=0): any text can be sent with it", true
 		}
-		return "covers only the first " + diag.Count(*s.BodyLength, "byte") + " of the body (l=): " +
+		return "covers only the first " + phrase.Count(*s.BodyLength, "byte") + " of the body (l=): " +
 			"anyone can append to it", true
 	}),
 }, {
@@ -113,7 +116,7 @@ var signatureRules = diag.Rules[*evidence]{{
 	Advice: "Set up DKIM signing with your own domain at the sending service. A signature with the domain of the " +
 		"service does not count for DMARC.",
 	When: func(e *evidence) bool { return e.fromDomain != "" },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		var domains []string
 		for i := range e.signatures {
 			s := &e.signatures[i]
@@ -124,18 +127,18 @@ var signatureRules = diag.Rules[*evidence]{{
 				domains = append(domains, s.Domain)
 			}
 		}
-		return diag.Fail("From uses %s, but the signatures are by %s.%s", e.fromDomain,
-			diag.Quote(strings.Join(domains, ", ")), e.signingHint()).About("dkim")
+		return rule.Fail("From uses %s, but the signatures are by %s.%s", e.fromDomain,
+			phrase.Quote(strings.Join(domains, ", ")), e.signingHint()).About("dkim")
 	},
 }}
 
 // eachSignature makes a rule about each signature from a function that describes the fault of one.
-func eachSignature(wrong func(*evidence, *signature) (string, bool)) func(*evidence) diag.Failures {
-	return func(e *evidence) (all diag.Failures) {
+func eachSignature(wrong func(*evidence, *signature) (string, bool)) func(*evidence) rule.Failures {
+	return func(e *evidence) (all rule.Failures) {
 		for i := range e.signatures {
 			s := &e.signatures[i]
 			text, is := wrong(e, s)
-			all = append(all, diag.FailIf(is, "The signature of %s %s.", orDomain(s.Domain), text).About(clip(s.Domain))...)
+			all = append(all, rule.FailIf(is, "The signature of %s %s.", orDomain(s.Domain), text).About(clip(s.Domain))...)
 		}
 		return all
 	}
@@ -176,12 +179,12 @@ func (e *evidence) readSignatures() {
 			Domain: p.Domain.String(), Selector: clip(p.Selector), Algorithm: clip(p.Algorithm),
 			Canonicalization: clip(string(p.Header) + "/" + string(p.Body)), Identity: text("i"),
 			SignedHeaders: clipped(p.Names, maxSignedHeaders),
-			Timestamp:     diag.OrZero(p.Time), ExpiresAt: diag.OrZero(p.Expires), BodyLength: p.Length,
+			Timestamp:     kit.OrZero(p.Time), ExpiresAt: kit.OrZero(p.Expires), BodyLength: p.Length,
 		}}
 		if p.Domain.IsZero() {
 			s.Domain = strings.ToLower(text("d"))
 		}
-		s.Service = diag.OrZero(provider.ByDKIM(s.Domain)).Name
+		s.Service = kit.OrZero(provider.ByDKIM(s.Domain)).Name
 		if e.fromDomain != "" {
 			s.Aligned = new(route.SameOrganization(s.Domain, e.fromDomain))
 		}
@@ -190,5 +193,5 @@ func (e *evidence) readSignatures() {
 }
 
 func clipped(texts []string, most int) []string {
-	return diag.Map(texts[:min(len(texts), most)], clip)
+	return kit.Map(texts[:min(len(texts), most)], clip)
 }

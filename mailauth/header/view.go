@@ -6,7 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -35,11 +36,11 @@ func (r *AnalyzeReport) View() *view.View {
 	if s := l.SPF; s.Result != "" {
 		v.Fact("spf", outcomeText(string(s.Result), s.Domain, s.Aligned), "header.live.spf", "header.spf")
 	}
-	results := diag.Map(l.DKIM, func(s DKIMResult) string {
-		open := view.If(s.UnsignedBytes > 0, fmt.Sprintf(", %s of the body not signed", diag.Count(s.UnsignedBytes, "byte")))
+	results := kit.Map(l.DKIM, func(s DKIMResult) string {
+		open := view.If(s.UnsignedBytes > 0, fmt.Sprintf(", %s of the body not signed", phrase.Count(s.UnsignedBytes, "byte")))
 		return outcomeText(string(s.Result.Result), s.Domain, s.Aligned) + open
 	})
-	v.Fact("dkim", cmp.Or(diag.Series(results, maxTold), "not signed"), "header.live.dkim", "header.dkim")
+	v.Fact("dkim", cmp.Or(phrase.Series(results, maxTold), "not signed"), "header.live.dkim", "header.dkim")
 	d := l.DMARC
 	v.Fact("dmarc", cmp.Or(view.If(d.Result == "", "not known"), string(d.Result)+
 		view.If(d.Policy != "", fmt.Sprintf(", p=%s at %s", d.Policy, d.PolicyDomain))),
@@ -51,11 +52,11 @@ func (r *AnalyzeReport) View() *view.View {
 const maxTold = 2
 
 func (s *Summary) title() string {
-	return cmp.Or(diag.Clip(s.Subject, 100), s.MessageID, "message")
+	return cmp.Or(phrase.Clip(s.Subject, 100), s.MessageID, "message")
 }
 
 func (f *Facts) sender(v *view.View) {
-	from := cmp.Or(diag.Series(f.Message.From, maxTold), "nobody")
+	from := cmp.Or(phrase.Series(f.Message.From, maxTold), "nobody")
 	if p := f.Message.ReturnPath; p != nil && *p != "" && !strings.Contains(from, *p) {
 		from += ", bounces to " + *p
 	}
@@ -74,7 +75,7 @@ func (f *Facts) recorded(v *view.View) {
 }
 
 func creditedText(list []AuthResult, aligned *bool) string {
-	text := diag.Series(view.Unique(view.Each(list, func(r AuthResult) string {
+	text := phrase.Series(view.Unique(view.Each(list, func(r AuthResult) string {
 		return view.If(r.Credible, outcomeText(r.Result, r.Domain, true)+view.If(r.Policy != "", ", p="+r.Policy))
 	})), maxTold)
 	if text == "" {
@@ -102,12 +103,12 @@ func (l *Live) server(ip string) string {
 }
 
 func (f *Facts) way(v *view.View) {
-	filters := diag.Map(f.SpamVerdicts, func(s SpamVerdict) string { return s.Vendor + " " + string(s.Verdict) })
-	v.Fact("filters", diag.Series(view.Unique(filters), 3), "header.spam")
+	filters := kit.Map(f.SpamVerdicts, func(s SpamVerdict) string { return s.Vendor + " " + string(s.Verdict) })
+	v.Fact("filters", phrase.Series(view.Unique(filters), 3), "header.spam")
 	if len(f.Hops) == 0 {
 		return
 	}
-	text := diag.Count(len(f.Hops), "hop")
+	text := phrase.Count(len(f.Hops), "hop")
 	if f.TotalDelay != nil {
 		text += " in " + view.Seconds(*f.TotalDelay)
 	}
@@ -125,7 +126,7 @@ func (f *Facts) way(v *view.View) {
 
 func (h *Hop) stands() view.Standing {
 	note := view.If(h.Border, "enters the receiver's side")
-	delay := time.Duration(diag.OrZero(h.Delay)) * time.Second
+	delay := time.Duration(kit.OrZero(h.Delay)) * time.Second
 	return cmp.Or(
 		view.When(delay <= -maxSkew, view.Warning, strings.TrimPrefix(note+"; a clock is wrong", "; ")),
 		view.When(delay >= longDelay, view.Warning, strings.TrimPrefix(note+"; slow", "; ")),

@@ -12,6 +12,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
 )
 
 // maxProfileName bounds the names of profiles, in characters.
@@ -41,7 +42,7 @@ func Create(ctx context.Context, env *diag.Env, a Access, req CreateRequest) (*P
 	p.NextResolveAt = at.Add(Lease) // if the first resolution never ends
 	err = a.Store.Create(ctx, p)
 	if errors.Is(err, ErrTaken) {
-		return nil, diag.Invalid("include_host", "belongs to another profile")
+		return nil, input.Invalid("include_host", "belongs to another profile")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("creating a profile of %s: %w", req.Domain, err)
@@ -77,18 +78,18 @@ func newProfile(owner Owner, req CreateRequest) (Profile, error) {
 	}
 	switch {
 	case owner == "" || owner == AnyOwner:
-		return p, diag.Invalid("owner", "is missing")
+		return p, input.Invalid("owner", "is missing")
 	case !utf8.ValidString(p.Name) || strings.ContainsFunc(p.Name, unicode.IsControl):
-		return p, diag.Invalid("name", "has a character that cannot be shown")
+		return p, input.Invalid("name", "has a character that cannot be shown")
 	case utf8.RuneCountInString(req.Name) > maxProfileName: // a domain may be longer
-		return p, diag.Invalid("name", "is longer than %d characters", maxProfileName)
+		return p, input.Invalid("name", "is longer than %d characters", maxProfileName)
 	case p.IntervalSeconds < minInterval || p.IntervalSeconds > maxInterval:
-		return p, diag.Invalid("refresh_interval_seconds", "must be from %d to %d", minInterval, maxInterval)
+		return p, input.Invalid("refresh_interval_seconds", "must be from %d to %d", minInterval, maxInterval)
 	}
 	if err := checkDomain(req.Domain); err != nil {
 		return p, err
 	}
-	err := diag.ExactlyOne([]string{"include_host", "zone"}, !req.IncludeHost.IsZero(), !req.Zone.IsZero())
+	err := input.ExactlyOne([]string{"include_host", "zone"}, !req.IncludeHost.IsZero(), !req.Zone.IsZero())
 	if err != nil {
 		return p, err
 	}
@@ -97,7 +98,7 @@ func newProfile(owner Owner, req CreateRequest) (Profile, error) {
 		field = "zone"
 		host := strings.TrimPrefix(p.ID, profilePrefix)[:hostDigits] + "." + req.Zone.String()
 		if p.IncludeHost, err = diag.ParseName(host); err != nil {
-			return p, diag.Invalid("zone", "is too long for a name in it")
+			return p, input.Invalid("zone", "is too long for a name in it")
 		}
 	}
 	return p, checkHost(field, p.IncludeHost, req.Domain)
@@ -113,11 +114,11 @@ func publishedRecord(ctx context.Context, env *diag.Env, domain diag.Domain) (st
 	}
 	switch records := recordsOf(answer); len(records) {
 	case 0:
-		return "", diag.Invalid("source_record", "is missing, and %s publishes no SPF record", domain)
+		return "", input.Invalid("source_record", "is missing, and %s publishes no SPF record", domain)
 	case 1:
 		return records[0], nil
 	default:
-		return "", diag.Invalid("source_record", "is missing, and %s publishes %d SPF records", domain, len(records))
+		return "", input.Invalid("source_record", "is missing, and %s publishes %d SPF records", domain, len(records))
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/spf"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 	"github.com/miekg/dns"
@@ -76,9 +78,9 @@ func Flatten(ctx context.Context, env *diag.Env, req FlattenRequest) (*FlattenRe
 func checkDomain(d diag.Domain) error {
 	switch {
 	case d.IsZero():
-		return diag.Invalid("domain", "is missing")
+		return input.Invalid("domain", "is missing")
 	case !strings.Contains(d.String(), "."): // RFC 7208 section 4.3
-		return diag.Invalid("domain", "has one label only, and receivers ask for no SPF record there")
+		return input.Invalid("domain", "has one label only, and receivers ask for no SPF record there")
 	default:
 		return nil
 	}
@@ -86,10 +88,10 @@ func checkDomain(d diag.Domain) error {
 
 func checkSource(record string) error {
 	if record == "" {
-		return diag.Invalid("source_record", "is missing")
+		return input.Invalid("source_record", "is missing")
 	}
 	if _, faults := eval.Parse(record); len(faults) > 0 {
-		return diag.Invalid("source_record", "is no SPF record: at byte %d, %s", faults[0].Offset, faults[0].Text)
+		return input.Invalid("source_record", "is no SPF record: at byte %d, %s", faults[0].Offset, faults[0].Text)
 	}
 	return nil
 }
@@ -102,13 +104,13 @@ func checkHost(field string, host diag.Name, domain diag.Domain) error {
 	first, _, _ := strings.Cut(host.String(), ".")
 	switch {
 	case host.IsZero():
-		return diag.Invalid(field, "is missing")
+		return input.Invalid(field, "is missing")
 	case host.String() == "." || strings.HasPrefix(first, "*"):
-		return diag.Invalid(field, "is not the name of a record of its own")
+		return input.Invalid(field, "is not the name of a record of its own")
 	case host.String() == domain.String(): // which would then hand over to itself
-		return diag.Invalid(field, "is the domain itself, whose record is to lead to another name")
+		return input.Invalid(field, "is the domain itself, whose record is to lead to another name")
 	case len(host.String()) > maxHost:
-		return diag.Invalid(field, "is longer than %d bytes", maxHost)
+		return input.Invalid(field, "is longer than %d bytes", maxHost)
 	default:
 		return nil
 	}
@@ -145,7 +147,7 @@ type obstacle struct {
 	why  string // the words that follow the term in a sentence
 }
 
-func (o *obstacle) String() string { return diag.Quote(o.term) + " " + o.why }
+func (o *obstacle) String() string { return phrase.Quote(o.term) + " " + o.why }
 
 // unmovable returns the first term that cannot be moved to another record, or nil. The terms are untrusted: names
 // with macros may be of any length.
@@ -185,7 +187,7 @@ func (e *evidence) failure() string {
 	default:
 		why = e.excess()
 	}
-	return diag.Clip(why, maxError)
+	return phrase.Clip(why, maxError)
 }
 
 func (e *evidence) excess() string {

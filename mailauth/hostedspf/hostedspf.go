@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
 )
 
 // Access is the context of an operation on profiles.
@@ -182,7 +183,7 @@ func pageSize(limit, byDefault int) (int, error) {
 	case limit == 0:
 		return byDefault, nil
 	case limit < 0 || limit > maxLimit:
-		return 0, diag.Invalid("limit", "must be from 1 to %d", maxLimit)
+		return 0, input.Invalid("limit", "must be from 1 to %d", maxLimit)
 	default:
 		return limit, nil
 	}
@@ -283,7 +284,7 @@ func Resolve(ctx context.Context, env *diag.Env, a Access, req ResolveRequest) (
 
 func checkStatus(s ResolutionStatus) error {
 	if s != "" && !slices.Contains(s.Values(), string(s)) {
-		return diag.Invalid("status", "must be one of %s", strings.Join(s.Values(), ", "))
+		return input.Invalid("status", "must be one of %s", strings.Join(s.Values(), ", "))
 	}
 	return nil
 }
@@ -296,7 +297,7 @@ func parseTime(field, s string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
-		return time.Time{}, diag.Invalid(field, "%.60q is not a time as in RFC 3339, such as 2026-01-15T12:00:00Z", s)
+		return time.Time{}, input.Invalid(field, "%.60q is not a time as in RFC 3339, such as 2026-01-15T12:00:00Z", s)
 	}
 	whole := t.UTC().Truncate(precision)
 	if whole.Before(t) {
@@ -346,7 +347,7 @@ func parseCursor(prefix, s string) (Position, error) {
 	if s == "" {
 		return Position{}, nil
 	}
-	bad := diag.Invalid("cursor", "is not one that this list gave out")
+	bad := input.Invalid("cursor", "is not one that this list gave out")
 	if len(s) > maxCursor {
 		return Position{}, bad
 	}

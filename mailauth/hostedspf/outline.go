@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/spf"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
@@ -284,7 +285,7 @@ func faultsOf(tree *spf.Tree, host string) []fault {
 }
 
 func nodeFault(n *spf.Node, host string) (fault, bool) {
-	name := diag.Quote(n.Domain)
+	name := phrase.Quote(n.Domain)
 	switch {
 	case n.Via != spf.ViaRoot && belongs(n.Domain, host):
 		return fault{own, name, "the flat records themselves are published at " + name}, true
@@ -303,7 +304,7 @@ func nodeFault(n *spf.Node, host string) (fault, bool) {
 	}
 }
 
-var partLabel = diag.Regexp(`^_[a-z2-7]{8}$`)
+var partLabel = kit.Regexp(`^_[a-z2-7]{8}$`)
 
 func belongs(name, host string) bool {
 	name = strings.ToLower(name)
@@ -312,20 +313,20 @@ func belongs(name, host string) bool {
 }
 
 func termFault(t *spf.ResolvedTerm) (fault, bool) {
-	name := diag.Quote(t.Target)
+	name := phrase.Quote(t.Target)
 	switch {
 	case !t.Reached || t.Kind != eval.Mechanism || t.Child != nil: // that of a child is one of its node
 		return fault{}, false
 	case t.Err != nil:
 		for _, h := range t.Hosts {
 			if h.Err != nil {
-				name = diag.Quote(h.Name)
+				name = phrase.Quote(h.Name)
 			}
 		}
-		detail := fmt.Sprintf("the name servers did not say what %s has for %s: %v", name, diag.Quote(t.Raw), t.Err)
+		detail := fmt.Sprintf("the name servers did not say what %s has for %s: %v", name, phrase.Quote(t.Raw), t.Err)
 		return fault{silent, name, detail}, true
 	case t.Cut:
-		return fault{large, name, "there is too much to look up: " + diag.Quote(t.Raw) + " was not looked at"}, true
+		return fault{large, name, "there is too much to look up: " + phrase.Quote(t.Raw) + " was not looked at"}, true
 	case t.MXCount > eval.MaxMX: // RFC 7208 section 4.6.4
 		detail := fmt.Sprintf("there are %d mail exchangers behind %s, and receivers accept %d", t.MXCount, name, eval.MaxMX)
 		return fault{broken, name, detail}, true

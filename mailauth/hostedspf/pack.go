@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
@@ -211,7 +211,7 @@ func (p *packer) records(chain [][]word, chunks []*chunk) []Record {
 }
 
 func join(words []word, ending []string) string {
-	return strings.Join(slices.Concat([]string{version}, diag.Map(words, word.String), ending), " ")
+	return strings.Join(slices.Concat([]string{version}, kit.Map(words, word.String), ending), " ")
 }
 
 func length(words []word, ending []string) int { return len(join(words, ending)) }

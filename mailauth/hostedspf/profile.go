@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // An Owner identifies the owner of a profile. With rotated keys it is the id of the first key of the line; here it is
@@ -28,7 +29,7 @@ const (
 )
 
 // Values lists the statuses.
-func (Status) Values() []string { return diag.Values(Active, Paused, Failed) }
+func (Status) Values() []string { return kit.Values(Active, Paused, Failed) }
 
 // The bounds of a refresh interval, in seconds. Services announce new addresses days ahead, and their
 // records live for 5 minutes at least.
@@ -143,7 +144,7 @@ const (
 )
 
 // Values lists the triggers.
-func (Trigger) Values() []string { return diag.Values(Scheduled, Manual) }
+func (Trigger) Values() []string { return kit.Values(Scheduled, Manual) }
 
 // A ResolutionStatus is the outcome of a resolution.
 type ResolutionStatus string
@@ -157,7 +158,7 @@ const (
 
 // Values lists the ways.
 func (ResolutionStatus) Values() []string {
-	return diag.Values(ResolutionChanged, ResolutionUnchanged, ResolutionFailed)
+	return kit.Values(ResolutionChanged, ResolutionUnchanged, ResolutionFailed)
 }
 
 // maxDifferences bounds each of the lists of networks in a [Resolution]. A set of records holds fewer than

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/spf"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
@@ -228,7 +228,7 @@ func authorised(record string) spf.Set {
 // difference lists the networks of a that are not in b, at most maxDifferences.
 func difference(a, b spf.Set) []string {
 	list := a.Minus(b).Prefixes()
-	return diag.Map(list[:min(len(list), maxDifferences)], netip.Prefix.String)
+	return kit.Map(list[:min(len(list), maxDifferences)], netip.Prefix.String)
 }
 
 func (e *evidence) keptLookups() int {

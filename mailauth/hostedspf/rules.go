@@ -6,28 +6,31 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 	"github.com/miekg/dns"
 )
 
 // Rules describes the checks.
-func (*ResolveReport) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*ResolveReport) Rules() []rule.Description { return rules.Describe() }
 
 // Rules describes the checks.
-func (*FlattenReport) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*FlattenReport) Rules() []rule.Description { return rules.Describe() }
 
 // near is from how many lookups on a set is called nearly full.
 const near = maxLookups - 1
 
 const (
-	fromTree diag.Source = "tree" // the tree of the source record
-	fromOwn  diag.Source = "own"  // the published record of the domain
+	fromTree rule.Source = "tree" // the tree of the source record
+	fromOwn  rule.Source = "own"  // the published record of the domain
 )
 
-// Unanswered implements [diag.Unanswerer].
-func (e *evidence) Unanswered() []diag.Source {
+// Unanswered implements [rule.Unanswerer].
+func (e *evidence) Unanswered() []rule.Source {
 	mute := slices.ContainsFunc(e.faults, func(f fault) bool { return f.kind == silent })
-	return diag.Unanswered(map[diag.Source]bool{fromTree: !mute, fromOwn: e.own.Err() == nil})
+	return rule.Unanswered(map[rule.Source]bool{fromTree: !mute, fromOwn: e.own.Err() == nil})
 }
 
 // The rules about the domain's own record, also used when a profile is only shown.
@@ -38,7 +41,7 @@ const (
 	danglingText           = "The record of %s leads to %s, which has no records: receivers end in permerror."
 )
 
-var rules = diag.Rules[*evidence]{{
+var rules = rule.Rules[*evidence]{{
 	Code: "spf.hosted.source.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 4.4",
 	Title:       "Name servers did not answer",
 	Requirement: "The name servers answered every lookup that the source record needs",
@@ -69,11 +72,11 @@ var rules = diag.Rules[*evidence]{{
 	Ref:   "RFC 7208 section 7.3",
 	Title: "A term cannot be moved to another record", Requirement: "Every term can be moved to another record",
 	Advice: "Move the term to the domain's own record, before the include of the hosted one.",
-	When:   complete, Fails: func(e *evidence) diag.Failures {
+	When:   complete, Fails: func(e *evidence) rule.Failures {
 		if e.unmovable == nil {
 			return nil
 		}
-		return diag.Failures{{Detail: e.unmovable.String() + ".", Target: diag.Quote(e.unmovable.term)}}
+		return rule.Failures{{Detail: e.unmovable.String() + ".", Target: phrase.Quote(e.unmovable.term)}}
 	},
 }, {
 	Code: "spf.hosted.lookups.exceeded", Severity: diag.Critical, Weight: 30, Category: factorLimits,
@@ -81,8 +84,8 @@ var rules = diag.Rules[*evidence]{{
 	Title:       "The flattened records do not fit into 9 DNS lookups",
 	Requirement: "The flattened records fit into 9 DNS lookups",
 	Advice:      "Remove services that are no longer used from the source record, or divide them among subdomains.",
-	When:        movable, Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.published == nil, "%s.", diag.Upper(e.excess()))
+	When:        movable, Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.published == nil, "%s.", phrase.Capitalize(e.excess()))
 	},
 }, {
 	Code: "spf.hosted.lookups.near", Severity: diag.Warning, Weight: 10, Category: factorLimits,
@@ -90,9 +93,9 @@ var rules = diag.Rules[*evidence]{{
 	Title:       "The flattened records are close to the limit of 9 DNS lookups",
 	Requirement: "The flattened records leave room for more senders",
 	Advice:      "Remove services that are no longer used from the source record.",
-	When:        publishable, Fails: func(e *evidence) diag.Failures {
+	When:        publishable, Fails: func(e *evidence) rule.Failures {
 		n := e.published.LookupsAfter
-		return diag.FailIf(n >= near, "The flattened records need %d of %d DNS lookups.", n, maxLookups)
+		return rule.FailIf(n >= near, "The flattened records need %d of %d DNS lookups.", n, maxLookups)
 	},
 }, {
 	Code: "spf.hosted.sets.answered", Severity: diag.Info, Ref: "RFC 7208 section 5.7",
@@ -100,12 +103,12 @@ var rules = diag.Rules[*evidence]{{
 	Requirement: "All networks are published as addresses",
 	Advice: "Keep the bundled name server the only one of the zone. To publish plain records again, remove services " +
 		"that are no longer used.",
-	When: publishable, Fails: func(e *evidence) diag.Failures {
+	When: publishable, Fails: func(e *evidence) rule.Failures {
 		n := 0
 		for _, s := range e.published.Sets {
 			n += len(s.Networks)
 		}
-		return diag.FailIf(n > 0, "%d networks do not fit into %d records, so the name server answers for them address "+
+		return rule.FailIf(n > 0, "%d networks do not fit into %d records, so the name server answers for them address "+
 			"by address: receivers need a DNS lookup for each sender address, and the name server sees who receives "+
 			"mail from which address.", n, maxRecords)
 	},
@@ -113,34 +116,34 @@ var rules = diag.Rules[*evidence]{{
 	Code: "spf.hosted.all.pass", Severity: diag.Error, Weight: 15, Category: factorSource, Ref: "RFC 7208 section 5.1",
 	Title: "The source record authorizes every host", Requirement: "The source record does not authorize every host",
 	Advice: "Replace +all with -all in the source record.",
-	When:   movable, Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.outline.all == eval.QualifierPass, "Every host that the source record does not list passes.")
+	When:   movable, Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.outline.all == eval.QualifierPass, "Every host that the source record does not list passes.")
 	},
 }, {
 	Code: "spf.hosted.all.missing", Severity: diag.Warning, Weight: 5, Category: factorSource,
 	Ref:   "RFC 7208 section 4.7",
 	Title: "The source record does not end with all", Requirement: "The source record ends with all or redirect",
 	Advice: "End the source record with -all or ~all.",
-	When:   movable, Fails: func(e *evidence) diag.Failures {
+	When:   movable, Fails: func(e *evidence) rule.Failures {
 		open := e.outline.all == "" && e.outline.last == nil
-		return diag.FailIf(open, "The source record does not end with all, so hosts that it does not list get neutral.")
+		return rule.FailIf(open, "The source record does not end with all, so hosts that it does not list get neutral.")
 	},
 }, {
 	Code: danglingCode, Severity: diag.Critical, Weight: 10, Category: factorDomain,
-	Reads: []diag.Source{fromOwn}, Ref: "RFC 7208 section 5.2",
+	Reads: []rule.Source{fromOwn}, Ref: "RFC 7208 section 5.2",
 	Title:       "The domain uses the include host, where nothing is published yet",
 	Requirement: "The domain does not use an include host without records",
 	Advice:      "Publish the domain's former record until a resolution of the profile has succeeded.",
 	When:        func(e *evidence) bool { return !e.served() },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.handsOver(), danglingText, e.domain, e.host)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.handsOver(), danglingText, e.domain, e.host)
 	},
 }, {
 	Code: unusedCode, Severity: diag.Warning, Weight: 5, Category: factorDomain,
-	Reads: []diag.Source{fromOwn}, Ref: "RFC 7208 section 6.1",
+	Reads: []rule.Source{fromOwn}, Ref: "RFC 7208 section 6.1",
 	Title: "The domain does not use the hosted record", Requirement: "The domain's own record leads to the include host",
 	Advice: "Point the domain's record to the include host, with include or redirect.",
-	When:   (*evidence).served, Fails: func(e *evidence) diag.Failures {
+	When:   (*evidence).served, Fails: func(e *evidence) rule.Failures {
 		if e.handsOver() {
 			return nil
 		}
@@ -148,7 +151,7 @@ var rules = diag.Rules[*evidence]{{
 		if e.published != nil {
 			lookups = e.published.LookupsAfter
 		}
-		return diag.Fail(unusedText, e.domain, e.host).About(e.domain.String()).Suggesting(e.suggestion(lookups))
+		return rule.Fail(unusedText, e.domain, e.host).About(e.domain.String()).Suggesting(e.suggestion(lookups))
 	},
 }, {
 	Code: "spf.hosted.stays.macro", Severity: diag.Info, Ref: "RFC 7208 section 7",
@@ -176,29 +179,29 @@ func publishable(e *evidence) bool { return e.published != nil }
 // served reports whether there are records at the include host, those of an earlier resolution or new ones.
 func (e *evidence) served() bool { return e.published != nil || e.existing }
 
-func faulty(kind faultKind) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		return diag.FailEach(e.faults, func(f fault) diag.Failures {
+func faulty(kind faultKind) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
+		return rule.FailEach(e.faults, func(f fault) rule.Failures {
 			detail := strings.ToValidUTF8(f.detail, "\uFFFD")
-			return diag.FailIf(f.kind == kind, "%s.", diag.Upper(detail)).About(f.name)
+			return rule.FailIf(f.kind == kind, "%s.", phrase.Capitalize(detail)).About(f.name)
 		})
 	}
 }
 
-func keptBy(why reason) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		return diag.FailEach(e.outline.kept(), func(s *keptTerm) diag.Failures {
-			return diag.FailIf(s.reason == why, "%s", s.sentence()).About(diag.Quote(s.written))
+func keptBy(why reason) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
+		return rule.FailEach(e.outline.kept(), func(s *keptTerm) rule.Failures {
+			return rule.FailIf(s.reason == why, "%s", s.sentence()).About(phrase.Quote(s.written))
 		})
 	}
 }
 
 func (s *keptTerm) sentence() string {
-	cost := diag.Count(s.lookups, "DNS lookup")
+	cost := phrase.Count(s.lookups, "DNS lookup")
 	if s.atLeast {
 		cost = "at least " + cost
 	}
-	return fmt.Sprintf("%s of %s is kept as it is, and costs %s.", diag.Quote(s.written), diag.Quote(s.domain), cost)
+	return fmt.Sprintf("%s of %s is kept as it is, and costs %s.", phrase.Quote(s.written), phrase.Quote(s.domain), cost)
 }
 
 // handsOver reports whether the domain's own record names the include host.
@@ -220,13 +223,13 @@ func (e *evidence) handsOver() bool {
 
 func recordsOf(own diag.Answer[*dns.TXT]) []string {
 	other := func(text string) bool { return !eval.IsRecord(text) }
-	return slices.DeleteFunc(diag.Map(own.Records, diag.TXT), other)
+	return slices.DeleteFunc(kit.Map(own.Records, diag.TXT), other)
 }
 
 var (
-	factorSource = diag.Category{Code: "source", Label: "Source record"}
-	factorLimits = diag.Category{Code: "limits", Label: "Limits"}
-	factorDomain = diag.Category{Code: "domain", Label: "Domain's own record"}
+	factorSource = rule.Category{Code: "source", Label: "Source record"}
+	factorLimits = rule.Category{Code: "limits", Label: "Limits"}
+	factorDomain = rule.Category{Code: "domain", Label: "Domain's own record"}
 )
 
 // The texts about what remains published after a failed resolution.
@@ -235,11 +238,11 @@ const (
 	noneYet  = "Nothing is published yet."
 )
 
-func textsFor(existing bool) diag.Texts {
+func textsFor(existing bool) rule.Texts {
 	if existing {
 		return texts
 	}
-	first := diag.Texts{}
+	first := rule.Texts{}
 	for code, t := range texts {
 		t.Sub = strings.Replace(t.Sub, lastGood, noneYet, 1)
 		first[code] = t
@@ -247,7 +250,7 @@ func textsFor(existing bool) diag.Texts {
 	return first
 }
 
-var texts = diag.Texts{
+var texts = rule.Texts{
 	"valid": {Headline: "The SPF record is flattened and published",
 		Sub: "The published records authorize the same hosts with fewer DNS lookups. Nothing needs to be done."},
 	"spf.hosted.source.unknown": {Headline: "The SPF record could not be resolved completely",

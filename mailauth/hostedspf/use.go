@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 	"github.com/miekg/dns"
 )
@@ -22,7 +23,7 @@ const (
 )
 
 // Values lists the states of use.
-func (UseState) Values() []string { return diag.Values(Used, Unused, UseUnknown) }
+func (UseState) Values() []string { return kit.Values(Used, Unused, UseUnknown) }
 
 // A Use reports whether a domain uses the records of its profile, according to the current DNS.
 type Use struct {
@@ -74,7 +75,7 @@ func (e *evidence) suggestion(lookups int) string {
 }
 
 func raw(r *eval.Record) []string {
-	return diag.Map(r.Terms, func(t eval.Term) string { return t.Raw })
+	return kit.Map(r.Terms, func(t eval.Term) string { return t.Raw })
 }
 
 // within reports whether a record passes only hosts that another passes, and treats the rest alike: all terms of both

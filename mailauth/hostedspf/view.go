@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
 // View returns the report as shown to people.
 func (r *ListReport) View() *view.View {
-	v := view.Answer("hosted SPF", diag.Count(r.Total, "profile"))
+	v := view.Answer("hosted SPF", phrase.Count(r.Total, "profile"))
 	d := v.Rows(view.Table, "Profiles", "domain", "id", "lookups", "resolved")
 	for _, p := range r.Profiles {
 		d.Stands(cmp.Or(view.When(p.Status == Failed, view.Error, p.LastError),
@@ -55,7 +57,7 @@ func (p *Profile) View() *view.View {
 // about adds the rule of a code about the domain's own record to the view.
 func (p *Profile) about(v *view.View, code diag.Code, detail string) {
 	described := rules.Describe()
-	rule := described[slices.IndexFunc(described, func(r diag.RuleInfo) bool { return r.Code == code })]
+	rule := described[slices.IndexFunc(described, func(r rule.Description) bool { return r.Code == code })]
 	v.Headline, v.Sub = texts[string(code)].Headline, texts[string(code)].Sub
 	v.Judged([]diag.Finding{{Code: code, Severity: rule.Severity, Title: rule.Title, Advice: rule.Advice,
 		Reference: rule.Reference,
@@ -83,7 +85,7 @@ func (p *Profile) show(v *view.View) {
 	v.Fact("error", view.If(p.Status != Failed, p.LastError)) // else a finding reports it
 	d := v.Rows(view.Table, "Published records", "name", "bytes", "record")
 	for _, r := range p.Records {
-		d.Row(r.Name, fmt.Sprint(r.LengthBytes), diag.Clip(r.Value, 200))
+		d.Row(r.Name, fmt.Sprint(r.LengthBytes), phrase.Clip(r.Value, 200))
 	}
 }
 
@@ -93,7 +95,7 @@ func (r *HistoryReport) View() *view.View {
 		return view.Many(r.Items, func(one Resolution) bool { return one.Status == s })
 	}
 	v := view.Answer(r.ProfileID, fmt.Sprintf("%s: %d changed the records, %d failed",
-		diag.Count(len(r.Items), "resolution"), number(ResolutionChanged), number(ResolutionFailed)))
+		phrase.Count(len(r.Items), "resolution"), number(ResolutionChanged), number(ResolutionFailed)))
 	d := v.Rows(view.Table, "Resolutions, newest first", "time", "outcome", "networks")
 	for _, one := range r.Items {
 		d.Marked(marks[one.Status], one.note(), moment(one.ResolvedAt), string(one.Status),
@@ -110,7 +112,7 @@ func (r *HistoryReport) View() *view.View {
 func (r *StatsReport) View() *view.View {
 	w := &r.Windows
 	v := view.Answer(r.ProfileID, fmt.Sprintf("%d of %s succeeded in 30 days",
-		w.Last30d.Successes, diag.Count(w.Last30d.Resolutions, "resolution")))
+		w.Last30d.Successes, phrase.Count(w.Last30d.Resolutions, "resolution")))
 	if w.Last30d.Resolutions == 0 {
 		v.Headline, v.Optional = "Not resolved in the last 30 days", true
 	}
@@ -146,8 +148,8 @@ var marks = map[ResolutionStatus]view.Mark{
 }
 
 func (r *Resolution) note() string {
-	return cmp.Or(r.Error, view.Join(view.If(len(r.Added) > 0, "added "+diag.Series(r.Added, 3)),
-		view.If(len(r.Removed) > 0, "removed "+diag.Series(r.Removed, 3))))
+	return cmp.Or(r.Error, view.Join(view.If(len(r.Added) > 0, "added "+phrase.Series(r.Added, 3)),
+		view.If(len(r.Removed) > 0, "removed "+phrase.Series(r.Removed, 3))))
 }
 
 func moment(t time.Time) string {

@@ -11,6 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/internal/smtp"
 )
 
@@ -86,11 +87,11 @@ func connect(ctx context.Context, env *diag.Env, a netip.Addr, name string) (d d
 }
 
 // each merges the failures of several mail servers into one.
-func each(hosts []host, test func(host) diag.Failures) diag.Failures {
-	return diag.FailEach(hosts, func(h host) diag.Failures { return test(h).About(h.Name) }).Joined()
+func each(hosts []host, test func(host) rule.Failures) rule.Failures {
+	return rule.FailEach(hosts, func(h host) rule.Failures { return test(h).About(h.Name) }).Joined()
 }
 
-var deliverRules = diag.Rules[*evidence]{
+var deliverRules = rule.Rules[*evidence]{
 	{
 		Code: "mtasts.mx.tls.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
 		DependsOn: []diag.Code{"mtasts.mx.unknown"}, Ref: "RFC 8461 section 4.2",
@@ -99,25 +100,25 @@ var deliverRules = diag.Rules[*evidence]{
 		Advice:      "Test STARTTLS on port 25 from another network: many networks block outgoing connections to mail servers.",
 		When:        (*evidence).enforced, Fails: (*evidence).untested,
 	},
-	strict(rule{
+	strict(rule.Rule[*evidence]{
 		Code: "mtasts.mx.starttls", Weight: 3,
 		Title:       "Mail server offers no STARTTLS, which the policy enforces",
 		Requirement: "Every mail server offers STARTTLS",
 		Advice:      "enable STARTTLS on the mail server",
 	}, func(_ *evidence, h *host) string { return h.met.refused(smtp.NotOffered, smtp.Rejected) }),
-	strict(rule{
+	strict(rule.Rule[*evidence]{
 		Code: "mtasts.mx.handshake", Weight: 1, Fact: ground.Handshake,
 		Title: "TLS handshake with a mail server failed", Requirement: "Every mail server completes a TLS handshake",
 		Advice: "configure a certificate for the mail server, and TLS 1.2 or 1.3",
 	}, func(_ *evidence, h *host) string { return h.met.refused(smtp.NoHandshake) }),
-	strict(rule{
+	strict(rule.Rule[*evidence]{
 		Code: "mtasts.mx.certificate.expired", Weight: 1, Fact: ground.Expired,
 		Title: "Certificate of a mail server has expired", Requirement: "The certificate of no mail server has expired",
 		Advice: "renew the certificate and automate renewal",
 	}, certified(func(_ *evidence, t *pki.TLS, leaf *pki.Certificate) (bool, string) {
 		return leaf.Expired, "its certificate expired on " + leaf.NotAfter.Format(time.DateOnly)
 	})),
-	strict(rule{
+	strict(rule.Rule[*evidence]{
 		Code: "mtasts.mx.certificate.early", Weight: 1, Fact: ground.NotYetValid,
 		Title:       "Certificate of a mail server is not yet valid",
 		Requirement: "The validity of the certificate of every mail server has begun",
@@ -125,7 +126,7 @@ var deliverRules = diag.Rules[*evidence]{
 	}, certified(func(_ *evidence, t *pki.TLS, leaf *pki.Certificate) (bool, string) {
 		return leaf.NotYetValid, "its certificate is valid only from " + leaf.NotBefore.Format(time.DateOnly)
 	})),
-	strict(rule{
+	strict(rule.Rule[*evidence]{
 		Code: "mtasts.mx.certificate.untrusted", Weight: 1, Fact: ground.Untrusted,
 		Title:       "Certificate of a mail server is not trusted",
 		Requirement: "The certificate of every mail server is trusted",
@@ -133,7 +134,7 @@ var deliverRules = diag.Rules[*evidence]{
 	}, certified(func(_ *evidence, t *pki.TLS, leaf *pki.Certificate) (bool, string) {
 		return t.Trust != nil && !leaf.Expired && !leaf.NotYetValid, t.TrustError
 	})),
-	strict(rule{
+	strict(rule.Rule[*evidence]{
 		Code: "mtasts.mx.certificate.name", Weight: 1, Fact: ground.OtherName,
 		Title:       "Certificate does not cover the name of a mail server",
 		Requirement: "The certificate of every mail server covers its name",
@@ -141,13 +142,13 @@ var deliverRules = diag.Rules[*evidence]{
 	}, certified(func(_ *evidence, t *pki.TLS, _ *pki.Certificate) (bool, string) {
 		return t.Name != nil, fmt.Sprint(t.Name)
 	})),
-	strict(rule{
+	strict(rule.Rule[*evidence]{
 		Code: "mtasts.mx.certificate.expires_now", Severity: diag.Error, Fact: ground.ExpiresNow,
 		Title:       "Certificate of a mail server is about to expire",
 		Requirement: "The certificate of no mail server is about to expire",
 		Advice:      "Renew the certificate now and automate renewal: senders refuse to deliver once it has expired.",
 	}, ending(diag.Error)),
-	strict(rule{
+	strict(rule.Rule[*evidence]{
 		Code: "mtasts.mx.certificate.expiring", Severity: diag.Warning, Fact: ground.Expiring,
 		Title:       "Certificate of a mail server expires soon",
 		Requirement: "The certificate of every mail server is renewed in time",
@@ -157,18 +158,18 @@ var deliverRules = diag.Rules[*evidence]{
 
 // strict completes a rule about the delivery to each mail server. Unless it says otherwise, they refuse to deliver if
 // it fails (RFC 8461 section 4.2). It applies if it is known to fail, or all mail servers were tested.
-func strict(r rule, why func(*evidence, *host) string) rule {
-	r.Ref, r.Category, r.Reads = "RFC 8461 section 4.2", factorMX, []diag.Source{fromRecord, fromPolicy, fromMail}
+func strict(r rule.Rule[*evidence], why func(*evidence, *host) string) rule.Rule[*evidence] {
+	r.Ref, r.Category, r.Reads = "RFC 8461 section 4.2", factorMX, []rule.Source{fromRecord, fromPolicy, fromMail}
 	consequence := "senders will not deliver to it then"
 	if r.Severity == diag.Info {
 		r.Severity, consequence = diag.Critical, "senders that follow the policy do not deliver to it"
 		r.Advice = "Set the mode of the policy to testing today, with a new id of the record, if this cannot be corrected at " +
 			"once: senders refuse to deliver. Then " + r.Advice + ", and enforce the policy again."
 	}
-	r.Fails = func(e *evidence) diag.Failures {
-		return each(e.hosts, func(h host) diag.Failures {
+	r.Fails = func(e *evidence) rule.Failures {
+		return each(e.hosts, func(h host) rule.Failures {
 			text := why(e, &h)
-			return diag.FailIf(text != "", "The mail server %s (%s): %s; %s.", h.Name, h.met.addr, text, consequence)
+			return rule.FailIf(text != "", "The mail server %s (%s): %s; %s.", h.Name, h.met.addr, text, consequence)
 		})
 	}
 	r.When = func(e *evidence) bool {
@@ -214,22 +215,22 @@ func uncovered(e *evidence) []host {
 
 func (e *evidence) undeliverable() bool { return e.enforced() && len(uncovered(e)) == len(e.hosts) }
 
-var mxRules = diag.Rules[*evidence]{{
+var mxRules = rule.Rules[*evidence]{{
 	Code: "mtasts.mx.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
 	Title: "Mail servers could not be looked up", Requirement: "The name servers answer for the mail servers",
 	Advice: "Check the name servers: senders defer mail while MX or address records cannot be looked up.",
 	When:   func(e *evidence) bool { return answered(e) && !nonexistent(e) },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if why := e.mail.Unknown(); why != "" {
-			return diag.Fail("Whether %s receives mail is not known: %s.", e.domain, why)
+			return rule.Fail("Whether %s receives mail is not known: %s.", e.domain, why)
 		} else if !announced(e) {
 			return nil
 		}
-		return each(e.hosts, func(h host) diag.Failures {
+		return each(e.hosts, func(h host) rule.Failures {
 			if h.Err() == nil {
 				return nil
 			}
-			return diag.Fail("The address lookup of %s failed: %s.", h.Name, diag.Reason(h.Err()))
+			return rule.Fail("The address lookup of %s failed: %s.", h.Name, diag.Reason(h.Err()))
 		})
 	},
 }, {
@@ -238,13 +239,13 @@ var mxRules = diag.Rules[*evidence]{{
 	Title: "Mail server not covered by the MTA-STS policy", Requirement: "The policy covers every mail server",
 	Advice: "Add the missing hosts to the policy, in testing mode as long as it is not in force.",
 	When:   func(e *evidence) bool { return mxHosts(e) && !e.undeliverable() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		consequence := "once the policy is enforced, senders will not deliver to it"
 		if e.enforced() {
 			consequence = "senders do not deliver to it"
 		}
-		return each(uncovered(e), func(h host) diag.Failures {
-			f := diag.Fail("The policy does not list the mail server %s: %s.", h.Name, consequence)
+		return each(uncovered(e), func(h host) rule.Failures {
+			f := rule.Fail("The policy does not list the mail server %s: %s.", h.Name, consequence)
 			f[0].Advice = "Add the missing hosts to the policy, then change the id of the record."
 			return f
 		}).Suggesting(e.newPolicy())
@@ -258,44 +259,44 @@ var mxRules = diag.Rules[*evidence]{{
 	Title: "Enforced MTA-STS policy covers no mail server", Requirement: "The enforced policy covers a mail server",
 	Advice: "List the mail servers in the policy now, and change the id of the record: senders refuse to deliver.",
 	When:   func(e *evidence) bool { return mxHosts(e) && e.enforced() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if !e.undeliverable() {
 			return nil
 		}
-		return each(e.hosts, func(h host) diag.Failures {
-			return diag.Fail("The policy is enforced and does not list the mail server %s: senders refuse to deliver.", h.Name)
+		return each(e.hosts, func(h host) rule.Failures {
+			return rule.Fail("The policy is enforced and does not list the mail server %s: senders refuse to deliver.", h.Name)
 		}).Suggesting(e.newPolicy())
 	},
 }, {
 	Code: "mtasts.mx.null", Severity: diag.Warning, Ref: "RFC 7505 section 3",
 	Title: "Null MX beside an MTA-STS policy", Requirement: "The domain has no null MX",
 	Advice: "Take down the record and the policy, or remove the null MX: a domain without mail needs no policy.",
-	When:   attempted, Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.mail.NullMX(), "The null MX of %s says that it receives no mail.", e.domain)
+	When:   attempted, Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.mail.NullMX(), "The null MX of %s says that it receives no mail.", e.domain)
 	},
 }, {
 	Code: "mtasts.mx.missing", Severity: diag.Warning, Ref: "RFC 5321 section 5.1",
 	Title: "No MX records", Requirement: "The domain has MX records",
 	Advice: "Publish MX records: without one senders turn to the address of the domain itself, if it has one.",
-	When:   announced, Fails: func(e *evidence) diag.Failures {
+	When:   announced, Fails: func(e *evidence) rule.Failures {
 		switch {
 		case e.mail.MX.Exists():
 			return nil
 		case len(e.hosts) == 0:
-			return diag.Fail("%s has neither MX records nor an address.", e.domain)
+			return rule.Fail("%s has neither MX records nor an address.", e.domain)
 		default:
-			return diag.Fail("%s has no MX record, so that senders deliver to its address.", e.domain)
+			return rule.Fail("%s has no MX record, so that senders deliver to its address.", e.domain)
 		}
 	},
 }, {
 	Code: "mtasts.mx.address", Severity: diag.Error, Fact: ground.NoAddress,
-	Reads: []diag.Source{fromRecord, fromPolicy, fromMail, fromAddresses}, HoldsWhenUnanswered: true, Ref: "RFC 5321 section 5.1",
+	Reads: []rule.Source{fromRecord, fromPolicy, fromMail, fromAddresses}, HoldsWhenUnanswered: true, Ref: "RFC 5321 section 5.1",
 	Title: "Mail server without an address", Requirement: "Every mail server has an address",
 	Advice: "Give the host an address, or remove its MX record.",
-	When:   mxHosts, Fails: func(e *evidence) diag.Failures {
-		return each(e.hosts, func(h host) diag.Failures {
+	When:   mxHosts, Fails: func(e *evidence) rule.Failures {
+		return each(e.hosts, func(h host) rule.Failures {
 			nowhere := len(h.Addresses.All()) == 0 && h.Err() == nil && !isAddress(h.Name)
-			return diag.FailIf(nowhere, "%s has no address.", h.Name)
+			return rule.FailIf(nowhere, "%s has no address.", h.Name)
 		})
 	},
 }, {
@@ -303,27 +304,27 @@ var mxRules = diag.Rules[*evidence]{{
 	Title: "MX record names an IP address", Requirement: "Every MX record names a host",
 	Advice: "Name the host in the MX record instead: senders look up the name and find nothing, and no policy can list " +
 		"it.",
-	When: mxHosts, Fails: func(e *evidence) diag.Failures {
-		return each(e.hosts, func(h host) diag.Failures {
-			return diag.FailIf(isAddress(h.Name), "The MX record names %s, which is an IP address.", h.Name)
+	When: mxHosts, Fails: func(e *evidence) rule.Failures {
+		return each(e.hosts, func(h host) rule.Failures {
+			return rule.FailIf(isAddress(h.Name), "The MX record names %s, which is an IP address.", h.Name)
 		})
 	},
 }, {
 	Code: "mtasts.mx.many", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
 	Title: "Too many mail servers to examine", Requirement: "All mail servers were examined",
 	Advice: "Remove MX records: senders try only a few hosts.",
-	When:   mxHosts, Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.mail.Surplus > 0, "%d mail servers were not examined, beyond the first %d.",
+	When:   mxHosts, Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.mail.Surplus > 0, "%d mail servers were not examined, beyond the first %d.",
 			e.mail.Surplus, maxMXHosts)
 	},
 }}
 
-func (e *evidence) untested() diag.Failures {
+func (e *evidence) untested() rule.Failures {
 	if !e.enforced() {
 		return nil
 	}
-	return each(e.hosts, func(h host) diag.Failures {
-		return diag.FailIf(h.met.unknown != "",
+	return each(e.hosts, func(h host) rule.Failures {
+		return rule.FailIf(h.met.unknown != "",
 			"Whether senders can deliver to %s as the policy asks was not tested from here: %s.", h.Name, h.met.unknown)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // A policy that enforces may lie dormant: it is not in force because of a fault in the record, in its own text or on
@@ -81,7 +82,7 @@ func (h *host) refused() (why string, sure bool) {
 
 // guarded returns rules whose failures pass through the gate: those that suggest something and, with all set, also
 // those of errors and of missing parts, which keep the policy from coming into force.
-func guarded(list diag.Rules[*evidence], all bool) diag.Rules[*evidence] {
+func guarded(list rule.Rules[*evidence], all bool) rule.Rules[*evidence] {
 	list = slices.Clone(list)
 	for i := range list {
 		r := list[i]
@@ -89,7 +90,7 @@ func guarded(list diag.Rules[*evidence], all bool) diag.Rules[*evidence] {
 			continue
 		}
 		mends := all && (r.StateIfFailed == diag.Missing || r.Severity >= diag.Error && r.StateIfFailed == "")
-		list[i].Fails = func(e *evidence) diag.Failures { return e.gated(r.Fails(e), r.Advice, mends) }
+		list[i].Fails = func(e *evidence) rule.Failures { return e.gated(r.Fails(e), r.Advice, mends) }
 	}
 	return list
 }
@@ -97,7 +98,7 @@ func guarded(list diag.Rules[*evidence], all bool) diag.Rules[*evidence] {
 // gated suggests a harmless policy, in testing mode with the present mail servers, before any change that would bring
 // the dormant one into force. No record is suggested before that. It changes failures with a suggestion or, if mends
 // is set, all failures.
-func (e *evidence) gated(list diag.Failures, advice string, mends bool) diag.Failures {
+func (e *evidence) gated(list rule.Failures, advice string, mends bool) rule.Failures {
 	h := hazard{}
 	if len(list) > 0 {
 		h = e.hazard()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/miekg/dns"
@@ -39,18 +40,18 @@ type host struct {
 }
 
 const (
-	fromRecord    diag.Source = "record"    // the TXT records at the name
-	fromElsewhere diag.Source = "elsewhere" // wrong names, which only matter where the right one has no record
-	fromReports   diag.Source = "reports"   // the TLSRPT record
-	fromPolicy    diag.Source = "policy"    // the policy host
-	fromMail      diag.Source = "mail"      // whether the domain receives mail, and by which servers
-	fromAddresses diag.Source = "addresses" // of all mail servers
+	fromRecord    rule.Source = "record"    // the TXT records at the name
+	fromElsewhere rule.Source = "elsewhere" // wrong names, which only matter where the right one has no record
+	fromReports   rule.Source = "reports"   // the TLSRPT record
+	fromPolicy    rule.Source = "policy"    // the policy host
+	fromMail      rule.Source = "mail"      // whether the domain receives mail, and by which servers
+	fromAddresses rule.Source = "addresses" // of all mail servers
 )
 
-// Unanswered implements [diag.Unanswerer].
-func (e *evidence) Unanswered() []diag.Source {
+// Unanswered implements [rule.Unanswerer].
+func (e *evidence) Unanswered() []rule.Source {
 	failing := func(h host) bool { return h.Err() != nil }
-	return diag.Unanswered(map[diag.Source]bool{
+	return rule.Unanswered(map[rule.Source]bool{
 		fromRecord: answered(e), fromReports: e.tlsrpt.Err() == nil, fromPolicy: !unanswered(e),
 		fromElsewhere: present(e) || e.elsewhere.Unknown == "",
 		fromMail:      mailKnown(e) && e.mail.Surplus == 0,
@@ -60,7 +61,7 @@ func (e *evidence) Unanswered() []diag.Source {
 
 // validRecord reports whether senders find a record: exactly one, without a fault (RFC 8461 section
 // 3.1).
-func (e *evidence) validRecord() bool { return kit.One(e) && len(e.found.List.Errors()) == 0 }
+func (e *evidence) validRecord() bool { return tagRules.One(e) && len(e.found.List.Errors()) == 0 }
 
 // validPolicy reports whether senders can use the policy (RFC 8461 section 3.3).
 func (e *evidence) validPolicy() bool {

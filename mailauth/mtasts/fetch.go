@@ -10,6 +10,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 	"github.com/miekg/dns"
@@ -103,7 +105,7 @@ func fetchPolicy(ctx context.Context, env *diag.Env, d diag.Domain, wait time.Du
 	u, err := diag.ParseURL(PolicyURL(d))
 	if err != nil {
 		// The domain is valid, but too long with the label in front of it.
-		return nil, diag.Invalid("domain", "is too long to have a policy host")
+		return nil, input.Invalid("domain", "is too long to have a policy host")
 	}
 	return fetch.Do(ctx, env, fetch.Request{
 		URL: u, Header: http.Header{"Accept-Encoding": {"identity"}, "Accept": {"text/plain"}},
@@ -112,11 +114,11 @@ func fetchPolicy(ctx context.Context, env *diag.Env, d diag.Domain, wait time.Du
 }
 
 func (e *evidence) digest() {
-	e.hosts = diag.Map(e.mail.List, func(h reception.Host) host { return host{Host: h} })
+	e.hosts = kit.Map(e.mail.List, func(h reception.Host) host { return host{Host: h} })
 	if e.page == nil { // given up, or the domain is too long to have one
 		return
 	}
-	if kit.One(e) {
+	if tagRules.One(e) {
 		e.record = readRecord(&e.found.List)
 	}
 	// An incomplete text would show false faults.

@@ -8,7 +8,10 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/reception"
 )
 
@@ -78,7 +81,7 @@ type Coverage struct {
 // context if it ended, or wraps [diag.ErrUnavailable] if every lookup failed.
 func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
-		return nil, diag.Invalid("domain", "is missing")
+		return nil, input.Invalid("domain", "is missing")
 	}
 	e, err := gather(ctx, env, req.Domain)
 	if err != nil {
@@ -88,18 +91,18 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 }
 
 // Rules describes the checks.
-func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
+func (*Report) Rules() []rule.Description { return rules().Describe() }
 
 func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
 		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.txt, e.found.Records, e.now, ended),
 		Verdict:      rules().Judge(e, e.words()), Valid: e.validRecord() && e.validPolicy(), ID: e.record.ID,
-		Policy: e.policyFile(), TLS: diag.OrZero(e.page.TLS), MXHosts: []MXHost{}, TLSRPTFound: e.unreported == nil,
+		Policy: e.policyFile(), TLS: kit.OrZero(e.page.TLS), MXHosts: []MXHost{}, TLSRPTFound: e.unreported == nil,
 		Partial: e.partial(),
 	}
 	r.inForce = e.inForce()
 	r.Valid = r.Valid && (r.State == diag.Valid || r.State == diag.Warned) // CONTRACT 1.7
-	if kit.One(e) {
+	if tagRules.One(e) {
 		r.Version = version
 	}
 	for _, h := range e.hosts {
@@ -115,7 +118,7 @@ func (e *evidence) report(ended time.Time) *Report {
 
 func (e *evidence) partial() bool {
 	// Without a record no sender fetches a policy, so its host need not answer.
-	idle := func(s diag.Source) bool { return s == fromPolicy && !announced(e) || s == fromMail && mailKnown(e) }
+	idle := func(s rule.Source) bool { return s == fromPolicy && !announced(e) || s == fromMail && mailKnown(e) }
 	return len(slices.DeleteFunc(e.Unanswered(), idle)) > 0 || len(e.untested()) > 0
 }
 
@@ -140,6 +143,6 @@ func (e *evidence) policyFile() PolicyFile {
 	if e.policy.has("max_age", badMaxAge) {
 		f.MaxAgeSeconds = new(int64(e.policy.policy.MaxAge / time.Second))
 	}
-	f.LineErrors = diag.Map(e.policy.faults, func(one fault) LineError { return LineError{one.line, one.text} })
+	f.LineErrors = kit.Map(e.policy.faults, func(one fault) LineError { return LineError{one.line, one.text} })
 	return f
 }

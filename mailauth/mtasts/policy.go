@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // Mode is the behavior that a policy requests of senders (RFC 8461 section 5).
@@ -24,7 +26,7 @@ const (
 )
 
 // Values lists the modes.
-func (Mode) Values() []string { return diag.Values(Enforce, Testing, None) }
+func (Mode) Values() []string { return kit.Values(Enforce, Testing, None) }
 
 const (
 	maxPolicyBytes = 64 << 10               // the size that senders read (RFC 8461 section 3.3)
@@ -136,8 +138,8 @@ func (d *document) errors() []string {
 
 func (d *document) valid() bool { return len(d.errors()) == 0 }
 
-func (d *document) of(k kind) diag.Failures {
-	var list diag.Failures
+func (d *document) of(k kind) rule.Failures {
+	var list rule.Failures
 	for _, f := range d.faults {
 		if f.kind == k {
 			list = append(list, f.failure())
@@ -146,12 +148,12 @@ func (d *document) of(k kind) diag.Failures {
 	return list
 }
 
-func (f fault) failure() diag.Failure {
+func (f fault) failure() rule.Failure {
 	if f.line == 0 {
-		return diag.Failure{Detail: f.text}
+		return rule.Failure{Detail: f.text}
 	}
 	line := fmt.Sprintf("line %d", f.line)
-	return diag.Failure{Detail: "L" + line[1:] + " of the policy: " + f.text, Target: line}
+	return rule.Failure{Detail: "L" + line[1:] + " of the policy: " + f.text, Target: line}
 }
 
 // scanPolicy reads a policy and collects all faults.

@@ -8,14 +8,16 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"golang.org/x/net/publicsuffix"
 )
 
-func inPolicy(k kind) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
+func inPolicy(k kind) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
 		list := e.policy.of(k)
 		for i := range list {
-			list[i].Detail = diag.Sentence(list[i].Detail)
+			list[i].Detail = phrase.Sentence(list[i].Detail)
 			if !k.harmless() {
 				list[i].Suggested = e.newPolicy()
 			}
@@ -25,25 +27,25 @@ func inPolicy(k kind) func(*evidence) diag.Failures {
 }
 
 // textRule makes the rule that the policy has no fault of a kind for which senders refuse it.
-func textRule(code diag.Code, title, requirement, advice string, k kind, after ...diag.Code) rule {
-	return rule{
+func textRule(code diag.Code, title, requirement, advice string, k kind, after ...diag.Code) rule.Rule[*evidence] {
+	return rule.Rule[*evidence]{
 		Code: code, Severity: diag.Critical, Weight: 1, DependsOn: after, Ref: "RFC 8461 section 3.2",
 		Title: title, Requirement: requirement, Advice: advice, Fails: inPolicy(k),
 	}
 }
 
-var textRules = diag.Rules[*evidence]{
+var textRules = rule.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.page", Severity: diag.Critical, Weight: 1, DependsOn: []diag.Code{"mtasts.policy.status"},
 		Ref:   "RFC 8461 section 3.2",
 		Title: "Policy host serves something other than a policy", Requirement: "The policy host serves a policy",
 		Advice: "Serve the text of the policy at this address, in testing mode first: senders find none there.",
 		When:   func(e *evidence) bool { return e.policy != nil },
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			if !e.policy.alien {
 				return nil
 			}
-			return diag.Fail("The policy host serves %s.", strings.TrimPrefix(e.policy.faults[0].text, "this is ")).Suggesting(e.newPolicy())
+			return rule.Fail("The policy host serves %s.", strings.TrimPrefix(e.policy.faults[0].text, "this is ")).Suggesting(e.newPolicy())
 		},
 	},
 	{
@@ -101,21 +103,21 @@ var textRules = diag.Rules[*evidence]{
 		"Write host names as in the MX records, without a final dot; only the first label may be a wildcard.", badMX),
 }
 
-var policyRules = diag.Rules[*evidence]{{
+var policyRules = rule.Rules[*evidence]{{
 	Code: "mtasts.policy.mode.none", Severity: diag.Warning, Weight: 30,
 	DependsOn: []diag.Code{"mtasts.policy.field.misspelt", "mtasts.policy.mode.invalid"}, Ref: "RFC 8461 section 5",
 	Title: "Mode none switches MTA-STS off", Requirement: "The policy is in force",
 	Advice: "Set the mode to testing and later to enforce, or take down the record and the policy once max_age has passed.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.policy.policy.Mode == None, "The mode is none: senders deliver as if there were no policy.").About("mode")
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.policy.policy.Mode == None, "The mode is none: senders deliver as if there were no policy.").About("mode")
 	},
 }, {
 	Code: "mtasts.policy.mode.testing", Severity: diag.Warning, Weight: 20,
 	DependsOn: []diag.Code{"mtasts.policy.mode.none"}, Ref: "RFC 8461 section 5",
 	Title: "MTA-STS policy is in testing mode, not enforced", Requirement: "The policy is enforced",
 	Advice: "Once the TLS reports show no failures, set the mode to enforce, and change the id of the record.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.policy.policy.Mode == Testing,
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.policy.policy.Mode == Testing,
 			"The mode is testing: senders deliver even if TLS fails, and only report it.").About("mode")
 	},
 	Partly: func(*evidence) float64 { return 0.25 },
@@ -124,8 +126,8 @@ var policyRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"mtasts.policy.mode.none", "mtasts.policy.max_age.invalid"}, Ref: "RFC 8461 section 3.2",
 	Title: "max_age of the MTA-STS policy is 0", Requirement: "max_age is more than 0",
 	Advice: "Set max_age to 604800 or more: senders must keep the policy for it to protect anything.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.policy.policy.MaxAge <= 0, "With max_age 0 senders do not keep the policy.").
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.policy.policy.MaxAge <= 0, "With max_age 0 senders do not keep the policy.").
 			About("max_age").Suggesting(e.newPolicy())
 	},
 }, {
@@ -133,9 +135,9 @@ var policyRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"mtasts.policy.max_age.zero"}, Ref: "RFC 8461 section 3.2",
 	Title: "max_age of the MTA-STS policy is shorter than a week", Requirement: "max_age is at least a week",
 	Advice: "Raise max_age to 604800 or more: a short one lets an attacker wait until it expires.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		age := e.policy.policy.MaxAge
-		return diag.FailIf(age < week, "max_age is %d seconds, less than a week.", age/time.Second).
+		return rule.FailIf(age < week, "max_age is %d seconds, less than a week.", age/time.Second).
 			About("max_age").Suggesting(e.newPolicy())
 	},
 	Partly: func(e *evidence) float64 { return float64(e.policy.policy.MaxAge) / float64(week) },
@@ -144,11 +146,11 @@ var policyRules = diag.Rules[*evidence]{{
 	Ref:   "RFC 8461 section 4.1",
 	Title: "mx pattern of the MTA-STS policy covers a public suffix", Requirement: "No mx pattern covers a public suffix",
 	Advice: "List the hosts themselves: anybody can get a name, and a certificate, below a public suffix.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.policy.policy.MX, func(pattern string) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.policy.policy.MX, func(pattern string) rule.Failures {
 			parent, wildcard := strings.CutPrefix(pattern, "*.")
 			suffix, _ := publicsuffix.PublicSuffix(parent)
-			return diag.FailIf(wildcard && suffix == parent,
+			return rule.FailIf(wildcard && suffix == parent,
 				"%s covers every name directly below a public suffix, which anyone can register.", pattern).About(pattern)
 		})
 	},
@@ -173,37 +175,35 @@ var server = ground.Server[*evidence]{Name: "policy host", Seen: func(e *evidenc
 	return ground.See(e.page, e.now)
 }}
 
-type rule = diag.Rule[*evidence]
-
 var serverRules = server.Rules(
-	rule{Fact: ground.Silent, Code: "mtasts.policy.unknown",
+	rule.Rule[*evidence]{Fact: ground.Silent, Code: "mtasts.policy.unknown",
 		Advice: "Check that the policy host answers in time from everywhere: senders give up after a minute."},
-	rule{Fact: ground.NoName, Code: "mtasts.policy.host.nxdomain", Weight: 1, Category: factorServer,
+	rule.Rule[*evidence]{Fact: ground.NoName, Code: "mtasts.policy.host.nxdomain", Weight: 1, Category: factorServer,
 		Advice: "Give mta-sts an A or AAAA record, or a CNAME to the host that serves the policy for you."},
-	rule{Fact: ground.NoAddress, Code: "mtasts.policy.host.address", Weight: 1, Category: factorServer,
+	rule.Rule[*evidence]{Fact: ground.NoAddress, Code: "mtasts.policy.host.address", Weight: 1, Category: factorServer,
 		Advice: "Give mta-sts an A or AAAA record, or a CNAME to the host that serves the policy for you."},
-	rule{Fact: ground.NotPublic, Code: "mtasts.policy.host.blocked"},
-	rule{Fact: ground.Refused, Code: "mtasts.policy.connection", Weight: 1, Category: factorServer},
-	rule{Fact: ground.Handshake, Code: "mtasts.policy.tls.handshake", Weight: 1, Category: factorServer},
-	rule{Fact: ground.Expired, Code: "mtasts.policy.certificate.expired", Weight: 2, Category: factorCertificate},
-	rule{Fact: ground.NotYetValid, Code: "mtasts.policy.certificate.early"},
-	rule{Fact: ground.Untrusted, Code: "mtasts.policy.certificate.untrusted", Weight: 2, Category: factorCertificate},
-	rule{Fact: ground.OtherName, Code: "mtasts.policy.certificate.name", Weight: 2, Category: factorCertificate},
-	rule{Fact: ground.ExpiresNow, Code: "mtasts.policy.certificate.expires_now"},
-	rule{Fact: ground.Expiring, Code: "mtasts.policy.certificate.expiring"},
-	rule{Fact: ground.OldTLS, Code: "mtasts.policy.tls.version"},
-	rule{Fact: ground.NotHTTP, Code: "mtasts.policy.protocol", Weight: 1, Category: factorServer},
-	rule{Fact: ground.BadLine, Code: "mtasts.policy.header.line"},
+	rule.Rule[*evidence]{Fact: ground.NotPublic, Code: "mtasts.policy.host.blocked"},
+	rule.Rule[*evidence]{Fact: ground.Refused, Code: "mtasts.policy.connection", Weight: 1, Category: factorServer},
+	rule.Rule[*evidence]{Fact: ground.Handshake, Code: "mtasts.policy.tls.handshake", Weight: 1, Category: factorServer},
+	rule.Rule[*evidence]{Fact: ground.Expired, Code: "mtasts.policy.certificate.expired", Weight: 2, Category: factorCertificate},
+	rule.Rule[*evidence]{Fact: ground.NotYetValid, Code: "mtasts.policy.certificate.early"},
+	rule.Rule[*evidence]{Fact: ground.Untrusted, Code: "mtasts.policy.certificate.untrusted", Weight: 2, Category: factorCertificate},
+	rule.Rule[*evidence]{Fact: ground.OtherName, Code: "mtasts.policy.certificate.name", Weight: 2, Category: factorCertificate},
+	rule.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "mtasts.policy.certificate.expires_now"},
+	rule.Rule[*evidence]{Fact: ground.Expiring, Code: "mtasts.policy.certificate.expiring"},
+	rule.Rule[*evidence]{Fact: ground.OldTLS, Code: "mtasts.policy.tls.version"},
+	rule.Rule[*evidence]{Fact: ground.NotHTTP, Code: "mtasts.policy.protocol", Weight: 1, Category: factorServer},
+	rule.Rule[*evidence]{Fact: ground.BadLine, Code: "mtasts.policy.header.line"},
 )
 
-var answerRules = diag.Rules[*evidence]{{
+var answerRules = rule.Rules[*evidence]{{
 	Code: "mtasts.policy.redirect", Severity: diag.Critical, Weight: 1, Category: factorServer,
 	Ref:   "RFC 8461 section 3.3",
 	Title: "Policy is behind a redirect", Requirement: "The policy is served without a redirect",
 	Advice: "Serve the policy at the address itself: senders must not follow redirects.",
-	When:   func(e *evidence) bool { return announced(e) && e.page.Final() != nil }, Fails: func(e *evidence) diag.Failures {
+	When:   func(e *evidence) bool { return announced(e) && e.page.Final() != nil }, Fails: func(e *evidence) rule.Failures {
 		head := e.page.Final()
-		return diag.FailIf(isRedirect(head.StatusCode), "The policy host answered %d and redirects to %.200q.",
+		return rule.FailIf(isRedirect(head.StatusCode), "The policy host answered %d and redirects to %.200q.",
 			head.StatusCode, head.Location)
 	},
 }, {
@@ -212,9 +212,9 @@ var answerRules = diag.Rules[*evidence]{{
 	Title: "Policy is not served with status 200", Requirement: "The policy is served with status 200",
 	Advice: "Serve the policy at /.well-known/mta-sts.txt on the policy host, in testing mode first: it takes effect at " +
 		"once.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		head := e.page.Final()
-		return diag.FailIf(head.StatusCode != http.StatusOK, "The policy host answered %d %.100s.", head.StatusCode, head.StatusText).
+		return rule.FailIf(head.StatusCode != http.StatusOK, "The policy host answered %d %.100s.", head.StatusCode, head.StatusText).
 			Suggesting(e.newPolicy())
 	},
 }, {
@@ -222,14 +222,14 @@ var answerRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"mtasts.policy.status"}, Ref: "RFC 8461 section 3.2",
 	Title: "Policy is not served as text/plain", Requirement: "The policy is served as text/plain",
 	Advice: "Let the web server send Content-Type: text/plain.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		switch t := mediaType(e); t {
 		case "text/plain":
 			return nil
 		case "":
-			return diag.Fail("The answer of the policy host has no Content-Type.")
+			return rule.Fail("The answer of the policy host has no Content-Type.")
 		default:
-			return diag.Fail("The policy host serves the policy as %.100q, not as text/plain.", t)
+			return rule.Fail("The policy host serves the policy as %.100q, not as text/plain.", t)
 		}
 	},
 }, {
@@ -237,16 +237,16 @@ var answerRules = diag.Rules[*evidence]{{
 	Ref:   "RFC 8461 section 3.2",
 	Title: "Policy has an unexpected character set", Requirement: "The character set of the policy is UTF-8 or US-ASCII",
 	Advice: "Name utf-8 as the character set, or none: senders ignore all others.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		c := charset(e)
-		return diag.FailIf(c != "" && c != "utf-8" && c != "us-ascii", "The policy host serves the policy with the character set %.100q.", c)
+		return rule.FailIf(c != "" && c != "utf-8" && c != "us-ascii", "The policy host serves the policy with the character set %.100q.", c)
 	},
 }, {
 	Code: "mtasts.policy.size", Severity: diag.Error, Weight: 1, Category: factorPolicy,
 	DependsOn: []diag.Code{"mtasts.policy.status", "mtasts.policy.protocol"}, Ref: "RFC 8461 section 3.3",
 	Title: "Policy is longer than 64 KiB", Requirement: "The policy has at most 64 KiB",
 	Advice: "Shorten the policy, for instance by patterns: senders stop reading at 64 KiB.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.page.Truncated, "The policy is longer than %d bytes.", maxPolicyBytes)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.page.Truncated, "The policy is longer than %d bytes.", maxPolicyBytes)
 	},
 }}

@@ -3,7 +3,7 @@ package mtasts
 import (
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
@@ -14,7 +14,7 @@ type misnamed struct {
 }
 
 // fieldInside matches the beginning of a field, also inside a line: the preceding text ends the previous field.
-var fieldInside = diag.Regexp(`(?i)(?:^|[;,\s]|\\r|\\n)\s*((?:version|mode|mx|max_age)\s*:)`)
+var fieldInside = kit.Regexp(`(?i)(?:^|[;,\s]|\\r|\\n)\s*((?:version|mode|mx|max_age)\s*:)`)
 
 // runTogether splits a line with more than one field into its fields; nil for any other line.
 func runTogether(line string) (parts []string) {

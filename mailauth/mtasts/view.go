@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -20,9 +20,9 @@ func (r *Report) View() *view.View {
 	v.Fact("record", r.Record)
 	v.Fact("mode", modes[p.Mode], "mtasts.policy.mode")
 	v.Fact("kept for", p.age(), "mtasts.policy.max_age")
-	v.Fact("allowed", diag.Series(p.MX, 4), "mtasts.policy.mx")
+	v.Fact("allowed", phrase.Series(p.MX, 4), "mtasts.policy.mx")
 	active := p.Mode != "" && p.Mode != None
-	listed := fmt.Sprintf("%d of %s", r.MXCoverage.CoveredCount, diag.Count(r.MXCoverage.TotalCount, "mail server"))
+	listed := fmt.Sprintf("%d of %s", r.MXCoverage.CoveredCount, phrase.Count(r.MXCoverage.TotalCount, "mail server"))
 	v.Fact("servers", view.If(active, listed), "mtasts.mx")
 	certificate := ""
 	if len(r.TLS.Chain) > 0 {

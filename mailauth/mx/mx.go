@@ -9,8 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/suffix"
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/registry"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/miekg/dns"
 )
@@ -48,7 +53,7 @@ type Host struct {
 // ended, or wraps [diag.ErrUnavailable] if every lookup failed.
 func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
-		return nil, diag.Invalid("domain", "is missing")
+		return nil, input.Invalid("domain", "is missing")
 	}
 	e, err := gather(ctx, env, req.Domain)
 	if err != nil {
@@ -59,15 +64,15 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 }
 
 // Rules describes the checks.
-func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*Report) Rules() []rule.Description { return rules.Describe() }
 
 func (e *evidence) report(ended time.Time) *Report {
 	_, known := e.mail.Receives()
-	records := diag.Map(e.mail.MX.Records, func(mx *dns.MX) string { return data(mx.Preference, mx.Mx) })
+	records := kit.Map(e.mail.MX.Records, func(mx *dns.MX) string { return data(mx.Preference, mx.Mx) })
 	r := &Report{
 		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.mail.MX, records, e.now, ended),
 		Verdict:      rules.Judge(e, texts), NullMX: e.mail.NullMX(), ImplicitMX: e.mail.Implicit && known, Hosts: []Host{},
-		Partial: slices.ContainsFunc(e.Unanswered(), func(s diag.Source) bool { return s != fromList }),
+		Partial: slices.ContainsFunc(e.Unanswered(), func(s rule.Source) bool { return s != fromList }),
 		route:   e.mail.Route(),
 	}
 	count := map[uint16]int{}
@@ -235,7 +240,7 @@ func withoutDomain(name, domain string) string {
 // foreign returns the name of another organization that a zone file probably appended the domain to, such as
 // mx.example.net.example.com; empty if it does not look like one.
 func foreign(name, domain string) string {
-	if meant, likely := diag.Undotted(name, domain); likely {
+	if meant, likely := suffix.Undotted(name, domain); likely {
 		return meant
 	}
 	return ""
@@ -247,9 +252,9 @@ func oddity(name string) string {
 	for label := range strings.SplitSeq(name, ".") {
 		switch {
 		case strings.ContainsFunc(label, notInHosts):
-			return fmt.Sprintf("its label %s has a character that no host name has", diag.Quote(label))
+			return fmt.Sprintf("its label %s has a character that no host name has", phrase.Quote(label))
 		case label == "" || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-"):
-			return fmt.Sprintf("its label %s begins or ends with a hyphen", diag.Quote(label))
+			return fmt.Sprintf("its label %s begins or ends with a hyphen", phrase.Quote(label))
 		}
 	}
 	return ""
@@ -275,7 +280,7 @@ func internal(name string) string {
 }
 
 func purposes(list []netip.Addr) string {
-	return join(diag.Map(list, func(ip netip.Addr) string {
+	return join(kit.Map(list, func(ip netip.Addr) string {
 		if _, p, ok := registry.PurposeOf(ip); ok {
 			return fmt.Sprintf("%s (%s, %s)", ip, p.Name, p.RFC)
 		}
@@ -284,7 +289,7 @@ func purposes(list []netip.Addr) string {
 }
 
 func join[T any](list []T) string {
-	return diag.Series(diag.Map(list, func(one T) string { return fmt.Sprint(one) }), len(list))
+	return phrase.Series(kit.Map(list, func(one T) string { return fmt.Sprint(one) }), len(list))
 }
 
 func bare(name string) string { return strings.TrimSuffix(name, ".") }

@@ -6,26 +6,30 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag/suffix"
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 )
 
-var addressRules = diag.Rules[*evidence]{{
+var addressRules = rule.Rules[*evidence]{{
 	Code: "mx.host.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
 	Title:       "Addresses of an MX host could not be looked up",
 	Requirement: "The name servers answer for the addresses of every MX host",
 	Advice:      "Check the name servers of the host: senders skip it or defer mail while its address cannot be looked up.",
-	Fails: each(undetermined, func(_ *evidence, h host) diag.Failures {
-		return diag.Fail("The address lookup of the MX host %s failed: %s.", h.Name, diag.Reason(h.Err()))
+	Fails: each(undetermined, func(_ *evidence, h host) rule.Failures {
+		return rule.Fail("The address lookup of the MX host %s failed: %s.", h.Name, diag.Reason(h.Err()))
 	}),
 }, {
 	Code: "mx.host.address.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 4074 section 4",
 	Title:       "One kind of address of an MX host could not be looked up",
 	Requirement: "The name servers answer for both kinds of addresses of every MX host",
 	Advice:      "Check that the name servers of the host answer both A and AAAA lookups; some senders wait for both.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.hosts, func(h host) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.hosts, func(h host) rule.Failures {
 			if h.Err() == nil || h.Addresses.Err() != nil {
 				return nil
 			}
@@ -33,7 +37,7 @@ var addressRules = diag.Rules[*evidence]{{
 			if h.Addresses.V4.Err() != nil {
 				kind = "A"
 			}
-			return diag.Fail("The %s lookup of the MX host %s failed: %s.", kind, h.Name, diag.Reason(h.Err())).
+			return rule.Fail("The %s lookup of the MX host %s failed: %s.", kind, h.Name, diag.Reason(h.Err())).
 				About(h.Name)
 		})
 	},
@@ -48,24 +52,24 @@ var addressRules = diag.Rules[*evidence]{{
 	Ref:   "RFC 5321 section 5.1",
 	Title: "MX host without an address", Requirement: "Every MX host has an address",
 	Advice: "Add an address record for the host, or remove its MX record.",
-	Fails: each(addressless, func(_ *evidence, h host) diag.Failures {
-		return diag.Fail("The MX host %s has neither an IPv4 nor an IPv6 address.", h.Name)
+	Fails: each(addressless, func(_ *evidence, h host) rule.Failures {
+		return rule.Fail("The MX host %s has neither an IPv4 nor an IPv6 address.", h.Name)
 	}),
 }, {
 	Code: "mx.host.blocked", Severity: diag.Error, Weight: 5, Category: factorAddresses, Fact: ground.NotPublic,
 	Differs: "senders turn to the other mail servers", Ref: "RFC 6890 section 2.2",
 	Title: "MX host has no public address", Requirement: "Every MX host has a public address",
 	Advice: "Publish the public address of the mail server, or remove the MX record.",
-	Fails: each(unroutable, func(_ *evidence, h host) diag.Failures {
-		return diag.Fail("No sender on the Internet reaches the MX host %s: it has only %s.", h.Name, purposes(h.special))
+	Fails: each(unroutable, func(_ *evidence, h host) rule.Failures {
+		return rule.Fail("No sender on the Internet reaches the MX host %s: it has only %s.", h.Name, purposes(h.special))
 	}),
 }, {
 	Code: "mx.host.address.special", Severity: diag.Warning, Weight: 2, Category: factorAddresses,
 	Ref:   "RFC 6890 section 2.2",
 	Title: "MX host with an address that is not public", Requirement: "All addresses of the MX hosts are public",
 	Advice: "Remove the address record, which costs senders a connection attempt each time they choose it.",
-	Fails: each(sound, func(_ *evidence, h host) diag.Failures {
-		return diag.FailIf(len(h.special) > 0, "The MX host %s has, beside public addresses, %s.", h.Name,
+	Fails: each(sound, func(_ *evidence, h host) rule.Failures {
+		return rule.FailIf(len(h.special) > 0, "The MX host %s has, beside public addresses, %s.", h.Name,
 			purposes(h.special))
 	}),
 }, {
@@ -73,13 +77,13 @@ var addressRules = diag.Rules[*evidence]{{
 	Title: "MX record points to a CNAME", Requirement: "No MX record points to a CNAME",
 	Advice: "Name the host at the end of the alias in the MX record, after adding it to the MTA-STS policy if there is " +
 		"one; or replace the CNAME with address records.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.hosts, func(h host) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.hosts, func(h host) rule.Failures {
 			chain := h.Aliases()
 			if len(chain) == 0 {
 				return nil
 			}
-			f := diag.Fail("The MX host %s is an alias (CNAME) of %s; some senders refuse to follow it.",
+			f := rule.Fail("The MX host %s is an alias (CNAME) of %s; some senders refuse to follow it.",
 				h.Name, chain[len(chain)-1]).About(h.Name)
 			if h.fault == nonexistent || h.fault == addressless {
 				f[0].Advice = "Name a mail server that has an address in the MX record: the alias leads to none."
@@ -89,7 +93,7 @@ var addressRules = diag.Rules[*evidence]{{
 	},
 }}
 
-var deliveryRules = diag.Rules[*evidence]{{
+var deliveryRules = rule.Rules[*evidence]{{
 	Code: "mx.hosts.unreachable", Severity: diag.Critical, Weight: 5, Category: factorAddresses,
 	Ref:         "RFC 5321 section 5.1",
 	Title:       "No MX host has a public address: mail cannot be delivered",
@@ -99,11 +103,11 @@ var deliveryRules = diag.Rules[*evidence]{{
 	When: func(e *evidence) bool {
 		return named(e) && e.mail.Surplus == 0 && (len(e.reachable()) > 0 || len(e.with(undetermined)) == 0)
 	},
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if len(e.reachable()) > 0 {
 			return nil
 		}
-		f := diag.Fail("Mail to %s cannot be delivered: %s.", e.domain, join(diag.Map(e.hosts, host.defect)))
+		f := rule.Fail("Mail to %s cannot be delivered: %s.", e.domain, join(kit.Map(e.hosts, host.defect)))
 		if first := e.hosts[0].fault; len(e.with(first)) == len(e.hosts) {
 			f[0].Advice = undeliverable[first]
 		}
@@ -165,13 +169,13 @@ func (e *evidence) single() bool {
 	return len(v4) <= 1 && len(v6) <= 1
 }
 
-var redundancyRules = diag.Rules[*evidence]{{
+var redundancyRules = rule.Rules[*evidence]{{
 	Code: "mx.redundancy.host", Severity: diag.Info, Weight: 1, Ref: "RFC 5321 section 5.1",
 	Title: "Only one MX host", Requirement: "Mail can go to more than one mail server",
 	Advice: "Leave it if short outages do not matter: senders try again for days. Otherwise publish a second mail server " +
 		"that knows the same recipients and filters as strictly.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.reachable()) == 1 && e.single(),
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(len(e.reachable()) == 1 && e.single(),
 			"All mail to %s goes to %s: while it is down, mail waits at the senders.", e.domain, e.reachable()[0].Name)
 	},
 }, {
@@ -180,54 +184,54 @@ var redundancyRules = diag.Rules[*evidence]{{
 	Advice: "Keep one of the MX records, or put the hosts on different machines: several names of one machine add " +
 		"nothing.",
 	When: func(e *evidence) bool { return compared(e) && len(e.reachable()) > 1 },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		v4, v6 := e.addresses()
-		return diag.FailIf(e.single(), "%d MX hosts lead to %s alone.", len(e.reachable()), join(slices.Concat(v4, v6)))
+		return rule.FailIf(e.single(), "%d MX hosts lead to %s alone.", len(e.reachable()), join(slices.Concat(v4, v6)))
 	},
 }, {
 	Code: "mx.ipv4.missing", Severity: diag.Warning, Weight: 3, Ref: "RFC 3974 section 3",
 	Title: "MX hosts have IPv6 addresses only", Requirement: "An MX host has an IPv4 address",
 	Advice: "Add an IPv4 address to a mail server: many senders have no IPv6 and cannot deliver.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		v4, _ := e.addresses()
-		return diag.FailIf(len(v4) == 0, "None of the MX hosts of %s has a public IPv4 address.", e.domain)
+		return rule.FailIf(len(v4) == 0, "None of the MX hosts of %s has a public IPv4 address.", e.domain)
 	},
 }, {
 	Code: "mx.ipv6.missing", Severity: diag.Info, Weight: 1, Ref: "RFC 3974 section 3",
 	Title: "No MX host has an IPv6 address", Requirement: "An MX host has an IPv6 address",
 	Advice: "Leave it if the mail service offers no IPv6: senders deliver over IPv4. Otherwise add an AAAA record.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		_, v6 := e.addresses()
-		return diag.FailIf(len(v6) == 0, "None of the MX hosts of %s has a public IPv6 address.", e.domain)
+		return rule.FailIf(len(v6) == 0, "None of the MX hosts of %s has a public IPv6 address.", e.domain)
 	},
 }}
 
-var wildcardRules = diag.Rules[*evidence]{{
+var wildcardRules = rule.Rules[*evidence]{{
 	Code: "mx.wildcard.subdomains", Severity: diag.Info, Ref: "RFC 1912 section 2.7",
 	Title: "Wildcard MX: every subdomain receives mail", Requirement: "No wildcard MX makes every subdomain receive mail",
 	Advice: "Keep the wildcard only if the mail servers accept mail for any subdomain; else publish MX records for " +
 		"those that receive mail.",
-	When: named, Fails: func(e *evidence) diag.Failures {
+	When: named, Fails: func(e *evidence) rule.Failures {
 		hosts := slices.ContainsFunc(e.wild.Records, func(mx *dns.MX) bool { return mx.Mx != "." })
-		return diag.FailIf(hosts, "*.%s has an MX record, so that senders deliver mail for subdomains that were never "+
+		return rule.FailIf(hosts, "*.%s has an MX record, so that senders deliver mail for subdomains that were never "+
 			"set up.", e.domain)
 	},
 }}
 
-func each(f fault, say func(*evidence, host) diag.Failures) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		return diag.FailEach(e.with(f), func(h host) diag.Failures { return say(e, h).About(h.Name) })
+func each(f fault, say func(*evidence, host) rule.Failures) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
+		return rule.FailEach(e.with(f), func(h host) rule.Failures { return say(e, h).About(h.Name) })
 	}
 }
 
-var nameRules = diag.Rules[*evidence]{{
+var nameRules = rule.Rules[*evidence]{{
 	Code: "mx.record.duplicate", Severity: diag.Info, Weight: 1, Category: factorRecords, Ref: "RFC 5321 section 5.1",
 	Title: "MX host is listed more than once", Requirement: "Each MX host is listed once",
 	Advice: "Keep one MX record for each host: senders gain nothing by trying the same host again.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.hosts, func(h host) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.hosts, func(h host) rule.Failures {
 			list := e.preferences[h.Name]
-			return diag.FailIf(len(list) > 1, "%s is listed with the preferences %s.", h.Name, join(list)).About(h.Name)
+			return rule.FailIf(len(list) > 1, "%s is listed with the preferences %s.", h.Name, join(list)).About(h.Name)
 		})
 	},
 }, {
@@ -236,30 +240,30 @@ var nameRules = diag.Rules[*evidence]{{
 	Title:       "MX record with an IP address instead of a host name",
 	Requirement: "MX records name hosts and not IP addresses",
 	Advice:      "Give the mail server a host name with an address record, and use that name in the MX record.",
-	Fails: each(literal, func(e *evidence, h host) diag.Failures {
+	Fails: each(literal, func(e *evidence, h host) rule.Failures {
 		ip := h.Literal(e.domain.String())
 		if strings.HasSuffix(h.Name, "."+e.domain.String()) {
-			return diag.Fail("The MX host %s is the IP address %s, to which the domain was appended.", h.Name, ip)
+			return rule.Fail("The MX host %s is the IP address %s, to which the domain was appended.", h.Name, ip)
 		}
-		return diag.Fail("The MX host %s is an IP address, which senders look up as if it were a name.", h.Name)
+		return rule.Fail("The MX host %s is an IP address, which senders look up as if it were a name.", h.Name)
 	}),
 }, {
 	Code: "mx.host.localhost", Severity: diag.Error, Weight: 5, Category: factorNames, Ref: "RFC 6761 section 6.3",
 	Title: "MX record points to localhost", Requirement: "No MX record points to localhost",
 	Advice: "Name the mail server in the MX record. If the domain neither receives nor sends mail, publish the null MX " +
 		"\"0 .\" instead.",
-	Fails: each(loopback, func(_ *evidence, h host) diag.Failures {
-		return diag.Fail("The MX host %s stands for the sender's own machine, so that mail never arrives.", h.Name)
+	Fails: each(loopback, func(_ *evidence, h host) rule.Failures {
+		return rule.Fail("The MX host %s stands for the sender's own machine, so that mail never arrives.", h.Name)
 	}),
 }, {
 	Code: "mx.host.repeated_domain", Severity: diag.Error, Weight: 5, Category: factorNames, Ref: "RFC 1035 section 5.1",
 	Title: "MX host name ends with the domain twice", Requirement: "No MX host name ends with the domain twice",
 	Advice: "Write the name of the host with a dot at its end, or without the domain: a name without the dot is " +
 		"completed with it.",
-	Fails: each(repeating, func(e *evidence, h host) diag.Failures {
+	Fails: each(repeating, func(e *evidence, h host) rule.Failures {
 		meant := withoutDomain(h.Name, e.domain.String())
-		failures := diag.Fail("The MX host %s ends with the domain twice; %s was probably meant.", h.Name, meant)
-		failures[0].Advice = diag.DotAdvice([]string{meant}, true)
+		failures := rule.Fail("The MX host %s ends with the domain twice; %s was probably meant.", h.Name, meant)
+		failures[0].Advice = suffix.DotAdvice([]string{meant}, true)
 		if e.receives(meant) && !slices.Contains(e.names(), meant) && len(h.reachable) == 0 {
 			return failures.Suggesting(data(h.Preference, meant+"."))
 		}
@@ -269,17 +273,17 @@ var nameRules = diag.Rules[*evidence]{{
 	Code: "mx.host.invalid", Severity: diag.Error, Weight: 5, Category: factorNames, Ref: "RFC 1123 section 2.1",
 	Title: "Invalid host name in an MX record", Requirement: "MX records have valid host names",
 	Advice: "Correct the name in the MX record: it may have letters, digits, hyphens and dots only.",
-	Fails: each(malformed, func(_ *evidence, h host) diag.Failures {
-		return diag.Fail("The MX host %s is not a valid host name: %s.", diag.Quote(h.Name), oddity(h.Name))
+	Fails: each(malformed, func(_ *evidence, h host) rule.Failures {
+		return rule.Fail("The MX host %s is not a valid host name: %s.", phrase.Quote(h.Name), oddity(h.Name))
 	}),
 }, {
 	Code: "mx.host.underscore", Severity: diag.Warning, Weight: 1, Category: factorNames, Ref: "RFC 1123 section 2.1",
 	Title: "Underscore in the name of an MX host", Requirement: "No MX host name has an underscore",
 	Advice: "Give the host another name, with a certificate for it, then change the MX record: some senders refuse " +
 		"names with underscores, and authorities issue no certificates for them.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.hosts, func(h host) diag.Failures {
-			return diag.FailIf(strings.Contains(h.Name, "_"), "The MX host %s has an underscore in its name.", h.Name).
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.hosts, func(h host) rule.Failures {
+			return rule.FailIf(strings.Contains(h.Name, "_"), "The MX host %s has an underscore in its name.", h.Name).
 				About(h.Name)
 		})
 	},
@@ -294,7 +298,7 @@ func (e *evidence) receives(meant string) bool {
 	return false
 }
 
-func (e *evidence) nonexistence(h host) diag.Failures {
+func (e *evidence) nonexistence(h host) rule.Failures {
 	text, advice := fmt.Sprintf("The MX host %s does not exist (NXDOMAIN)", h.Name), ""
 	chain := h.Aliases()
 	switch meant, ending := foreign(h.Name, e.domain.String()), internal(h.Name); {
@@ -313,9 +317,9 @@ func (e *evidence) nonexistence(h host) diag.Failures {
 		advice = "Write the whole name of the host in the MX record, with its domain."
 	case meant != "":
 		text += fmt.Sprintf("; if %s was meant, its final dot is missing", meant)
-		advice = diag.DotAdvice([]string{meant}, false)
+		advice = suffix.DotAdvice([]string{meant}, false)
 	}
-	failures := diag.Fail("%s.", text)
+	failures := rule.Fail("%s.", text)
 	failures[0].Advice = advice
 	return failures
 }

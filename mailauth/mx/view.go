@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -27,14 +29,14 @@ func (r *Report) View() *view.View {
 	for _, h := range r.Hosts {
 		d.Stands(cmp.Or(view.When(h.Error != "", view.Unknown, h.Error), view.When(!h.Resolves, view.Error, "no address"),
 			view.Standing{Mark: view.Good}),
-			fmt.Sprint(h.Preference), h.Host, diag.Series(diag.Map(h.Addresses, netip.Addr.String), 4))
+			fmt.Sprint(h.Preference), h.Host, phrase.Series(kit.Map(h.Addresses, netip.Addr.String), 4))
 		names = append(names, fmt.Sprintf("%d %s", h.Preference, h.Host))
 	}
 	switch {
 	case r.State == diag.Valid, r.State == diag.Warned:
-		v.Brief = diag.Series(names, 2)
+		v.Brief = phrase.Series(names, 2)
 	case slices.ContainsFunc(v.Findings, func(f diag.Finding) bool { return f.Code == "mx.hosts.unreachable" }):
-		v.Brief = diag.Series(names, 2) + ": no public address, all mail is lost"
+		v.Brief = phrase.Series(names, 2) + ": no public address, all mail is lost"
 	}
 	return v
 }

@@ -22,7 +22,7 @@ package nameuse
 import (
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/diagkit/diagkit/mailauth/smtpcheck"
 	"github.com/diagkit/diagkit/mailauth/spf"
@@ -39,7 +39,7 @@ const (
 )
 
 // Values lists the answers.
-func (Answer) Values() []string { return diag.Values(Yes, No, Unknown) }
+func (Answer) Values() []string { return kit.Values(Yes, No, Unknown) }
 
 // Know returns yes or no.
 func Know(is bool) Answer {
@@ -64,7 +64,7 @@ const (
 
 // Values lists the kinds.
 func (Kind) Values() []string {
-	return diag.Values(Reserved, PublicSuffix, Alias, Delegated, Organization, Host)
+	return kit.Values(Reserved, PublicSuffix, Alias, Delegated, Organization, Host)
 }
 
 // A Policy is the treatment that receivers give mail that fails DMARC.
@@ -80,7 +80,7 @@ const (
 
 // Values lists the policies.
 func (Policy) Values() []string {
-	return diag.Values(PolicyNone, PolicyQuarantine, PolicyReject, PolicyUnknown)
+	return kit.Values(PolicyNone, PolicyQuarantine, PolicyReject, PolicyUnknown)
 }
 
 // Enforced reports whether failing mail is kept from the inbox.
@@ -98,7 +98,7 @@ const (
 )
 
 // Values lists the modes.
-func (Mode) Values() []string { return diag.Values(ModeNone, ModeTesting, ModeEnforce, ModeUnknown) }
+func (Mode) Values() []string { return kit.Values(ModeNone, ModeTesting, ModeEnforce, ModeUnknown) }
 
 // Evidence is everything that is known about a name. The zero value of each field means unknown.
 type Evidence struct {

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/miekg/dns"
 )
 
@@ -238,7 +239,7 @@ func (h *Host) Aliases() []string {
 	if len(chain) == 0 {
 		chain = h.Addresses.V6.Aliases
 	}
-	return diag.Map(chain, func(name string) string { return strings.TrimSuffix(name, ".") })
+	return kit.Map(chain, func(name string) string { return strings.TrimSuffix(name, ".") })
 }
 
 // Literal returns the IP address that is used as the name, also if a zone file appended the domain to it: senders

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // Mail goes from the name over its MX records, hosts and addresses to a port and a greeting. The first link that is
@@ -121,19 +122,19 @@ func (e *evidence) judgeable() bool {
 }
 
 // strandedRule makes a rule about mail that cannot be delivered for one reason in the DNS.
-func strandedRule(at link, r rule, say func(h host) string) rule {
+func strandedRule(at link, r rule.Rule[*evidence], say func(h host) string) rule.Rule[*evidence] {
 	r.Severity, r.Weight, r.Category, r.Ref = diag.Critical, 1, factorReach, "RFC 5321 section 5.1"
 	r.When = func(e *evidence) bool {
 		ends := func(h host) bool { return e.broken(h) == at }
 		return len(e.mail.List) > 0 && e.mail.Surplus == 0 && !e.mail.Implicit && !e.gone() &&
 			(!e.stranded || slices.ContainsFunc(e.mail.List, ends))
 	}
-	r.Fails = func(e *evidence) diag.Failures {
+	r.Fails = func(e *evidence) rule.Failures {
 		if !e.stranded {
 			return nil
 		}
-		return diag.FailEach(e.mail.List, func(h host) diag.Failures {
-			return diag.FailIf(e.broken(h) == at, "%s", say(h)).About(h.Name)
+		return rule.FailEach(e.mail.List, func(h host) rule.Failures {
+			return rule.FailIf(e.broken(h) == at, "%s", say(h)).About(h.Name)
 		}).Joined()
 	}
 	return r
@@ -154,9 +155,9 @@ var deadAdvice = map[fate]string{
 }
 
 // undeliverable returns the failure that no mail server accepts mail, with advice for the common cause.
-func (e *evidence) undeliverable() diag.Failures {
+func (e *evidence) undeliverable() rule.Failures {
 	list := e.main()
-	f := diag.Failure{Detail: "None of the mail servers can be used: " + joined(e.troubles()) + "."}
+	f := rule.Failure{Detail: "None of the mail servers can be used: " + joined(e.troubles()) + "."}
 	if len(list) == 1 && len(e.mail.List) == 1 {
 		f.Detail = "The only mail server cannot be used: " + joined(e.troubles()) + "."
 	}
@@ -168,5 +169,5 @@ func (e *evidence) undeliverable() diag.Failures {
 	if all(list, func(s *server) bool { return s.fate == list[0].fate }) {
 		f.Advice = deadAdvice[list[0].fate]
 	}
-	return diag.Failures{f}
+	return rule.Failures{f}
 }

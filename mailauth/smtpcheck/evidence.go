@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/mailauth/internal/smtp"
 )
@@ -209,5 +209,5 @@ func (s *server) relayUnknown() bool { return s.relay.tested && s.relay.status =
 func (s *server) injectionUnknown() bool { return s.injection == unproven }
 
 func joined[T any](list []T) string {
-	return strings.Join(diag.Map(list, func(v T) string { return fmt.Sprint(v) }), ", ")
+	return strings.Join(kit.Map(list, func(v T) string { return fmt.Sprint(v) }), ", ")
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/mailauth/internal/smtp"
 )
@@ -202,7 +203,7 @@ func (s *server) bannerName() string {
 	return strings.TrimSuffix(strings.ToLower(fields[0]), ".")
 }
 
-var elsewhere = diag.Regexp(`\.(localdomain|local|lan|internal|invalid|home\.arpa)$`)
+var elsewhere = kit.Regexp(`\.(localdomain|local|lan|internal|invalid|home\.arpa)$`)
 
 // fullName reports whether a name can be that of a host on the Internet: it has a dot, and is neither an address nor
 // a name of local meaning (RFC 6761 section 6.3, RFC 6762 section 3).

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/internal/smtp"
 )
 
@@ -21,7 +21,7 @@ type relay struct {
 // strangers returns two domains unrelated to the server: reserved for documentation (RFC 2606 section 3), or for
 // tests (section 2) where the server is that of a documentation domain.
 func (e *evidence) strangers() (sender, recipient string) {
-	own := diag.Map(e.mail.List, func(h host) string { return h.Name })
+	own := kit.Map(e.mail.List, func(h host) string { return h.Name })
 	own = append(own, e.req.Domain.String(), e.req.Host.Name())
 	free := slices.DeleteFunc([]string{"example.org", "example.net", "example.com", "relay.test", "domain.test"},
 		func(d string) bool {
@@ -135,7 +135,7 @@ func (e *evidence) testDisguised(session *smtp.Session, s *server, r *relay, to 
 
 // relayDenied finds refusals to relay, also where the code is a temporary one. A word alone is not enough: replies
 // name hosts and addresses, which may contain it.
-var relayDenied = diag.Regexp(`\brelay(ing)?( access)? (is )?(denied|not|prohibited|refused|rejected|` +
+var relayDenied = kit.Regexp(`\brelay(ing)?( access)? (is )?(denied|not|prohibited|refused|rejected|` +
 	`disabled)|\b(to|not|cannot|no) relay(ing)?\b`)
 
 func words(r smtp.Reply) string { return strings.ToLower(strings.Join(r.Lines, " ")) }
@@ -146,7 +146,7 @@ func wantsAuth(r smtp.Reply) bool {
 	return slices.Contains([]int{530, 550, 553, 554}, r.Code) && !aboutSender(r) && authWanted().MatchString(words(r))
 }
 
-var authWanted = diag.Regexp(`authentication required|authenticat.*must|must.*authenticat|not authenticated`)
+var authWanted = kit.Regexp(`authentication required|authenticat.*must|must.*authenticat|not authenticated`)
 
 // aboutSender reports whether a refusal is about the sender of the message (RFC 3463 section 3.2, RFC 7372 section 3,
 // RFC 7505 section 4.2), so another sender may be accepted.
@@ -154,9 +154,9 @@ func aboutSender(r smtp.Reply) bool {
 	return senderStatus().MatchString(r.Status()) || senderWords().MatchString(words(r))
 }
 
-var senderStatus = diag.Regexp(`^[45]\.(1\.[78]|7\.2[0-467])$`)
+var senderStatus = kit.Regexp(`^[45]\.(1\.[78]|7\.2[0-467])$`)
 
-var senderWords = diag.Regexp(`\b(sender|spf|dmarc|return[- ]path|callback|callout)\b`)
+var senderWords = kit.Regexp(`\b(sender|spf|dmarc|return[- ]path|callback|callout)\b`)
 
 // aboutDomain reports whether a refusal says that the recipient's domain receives no mail: domains reserved for
 // documentation have a null MX (RFC 7505 section 4.1), which an open relay may look up.
@@ -164,7 +164,7 @@ func aboutDomain(r smtp.Reply) bool {
 	return slices.Contains([]string{"5.1.2", "5.1.10"}, r.Status()) || domainWords().MatchString(words(r))
 }
 
-var domainWords = diag.Regexp(`null ?mx|unroute?able|(domain|host)( name)? (not found|does not exist)`)
+var domainWords = kit.Regexp(`null ?mx|unroute?able|(domain|host)( name)? (not found|does not exist)`)
 
 // aboutClient reports whether a refusal is about the client rather than the command: about its address, as with
 // blocklists, or about its name in EHLO.
@@ -172,10 +172,10 @@ func aboutClient(r smtp.Reply) bool {
 	return r.Status() == "5.7.25" || clientWords().MatchString(words(r)) || helloWords().MatchString(words(r))
 }
 
-var clientWords = diag.Regexp(`blocked|bl[ao]c?k ?list|denylist|listed|rbl|dnsbl|spamhaus|reputation|banned|` +
+var clientWords = kit.Regexp(`blocked|bl[ao]c?k ?list|denylist|listed|rbl|dnsbl|spamhaus|reputation|banned|` +
 	`reverse dns|rdns|ptr record|reverse hostname|your (ip|host|address|network)|client host|sending ip|the ip you|` +
 	`ip address|policy reasons`)
 
 // The words EHLO and HELO also appear in replies to unknown commands, so they are not enough alone.
-var helloWords = diag.Regexp(`\b(helo|ehlo)\b( \S+)? (command rejected|argument|name|hostname|domain|does not|` +
+var helloWords = kit.Regexp(`\b(helo|ehlo)\b( \S+)? (command rejected|argument|name|hostname|domain|does not|` +
 	`is )|\b(bad|invalid|bogus|forged|fake|impossible) (helo|ehlo)\b|valid hostname`)

@@ -7,29 +7,28 @@ import (
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/reception"
 )
 
-type rule = diag.Rule[*evidence]
-
-var rules = sync.OnceValue(func() diag.Rules[*evidence] {
-	return slices.Concat(domainRules.With(rule{Category: factorReach, Reads: []diag.Source{fromNames}}),
+var rules = sync.OnceValue(func() rule.Rules[*evidence] {
+	return slices.Concat(domainRules.With(rule.Rule[*evidence]{Category: factorReach, Reads: []rule.Source{fromNames}}),
 		hostRules.Reading(fromNames, fromAddresses), reachRules, overServers(serverRules))
 })
 
 const (
-	fromNames     diag.Source = "names"     // the names of the mail servers
-	fromAddresses diag.Source = "addresses" // of the mail servers
-	fromSessions  diag.Source = "sessions"  // with each of them
-	fromPTR       diag.Source = "ptr"       // the names of their addresses
-	fromInjection diag.Source = "injection" // of a command behind STARTTLS
+	fromNames     rule.Source = "names"     // the names of the mail servers
+	fromAddresses rule.Source = "addresses" // of the mail servers
+	fromSessions  rule.Source = "sessions"  // with each of them
+	fromPTR       rule.Source = "ptr"       // the names of their addresses
+	fromInjection rule.Source = "injection" // of a command behind STARTTLS
 )
 
 // Unanswered lists the sources that the DNS and the servers did not answer, and skipped servers.
-func (e *evidence) Unanswered() []diag.Source {
+func (e *evidence) Unanswered() []rule.Source {
 	none := func(is func(*server) bool) bool { return !slices.ContainsFunc(e.servers, is) }
 	failing := func(h host) bool { return h.Err() != nil && !missing(h) }
-	return diag.Unanswered(map[diag.Source]bool{
+	return rule.Unanswered(map[rule.Source]bool{
 		fromNames:     !e.byDomain() || e.mail.Unknown() == "",
 		fromAddresses: !hasHosts(e) || !slices.ContainsFunc(e.mail.List, failing),
 		fromSessions:  e.mail.Surplus == 0 && none(func(s *server) bool { return s.fate.ignorance() || s.cutShort() }),
@@ -45,20 +44,20 @@ type host = reception.Host
 
 // A serverRule is a requirement on each server. Servers of one host with the same fault share a finding.
 type serverRule struct {
-	rule
+	rule.Rule[*evidence]
 	on      func(*server) bool   // the servers that it applies to
 	fault   func(*server) string // the fault, as words that follow the name of the server; empty: no fault
-	failure func(*server, *diag.Failure)
+	failure func(*server, *rule.Failure)
 	once    bool // it is about a fault that makes a server unusable: reported once if all servers have it
 }
 
 // where makes a rule about the servers that a condition selects.
-func where(applies func(*server) bool, r rule, fault func(*server) string) serverRule {
-	return serverRule{rule: r, on: applies, fault: fault}
+func where(applies func(*server) bool, r rule.Rule[*evidence], fault func(*server) string) serverRule {
+	return serverRule{Rule: r, on: applies, fault: fault}
 }
 
 // advising adds details about the fault of a server.
-func (r serverRule) advising(failure func(*server, *diag.Failure)) serverRule {
+func (r serverRule) advising(failure func(*server, *rule.Failure)) serverRule {
 	r.failure = failure
 	return r
 }
@@ -76,18 +75,18 @@ func said(fault bool, words string) string {
 	return ""
 }
 
-func overServers(list []serverRule) diag.Rules[*evidence] {
-	rules := make(diag.Rules[*evidence], 0, len(list))
+func overServers(list []serverRule) rule.Rules[*evidence] {
+	rules := make(rule.Rules[*evidence], 0, len(list))
 	for _, r := range list {
-		one := r.rule
+		one := r.Rule
 		one.HoldsWhenUnanswered = true
 		if len(one.Reads) == 0 {
-			one.Reads = []diag.Source{fromNames, fromAddresses, fromSessions}
+			one.Reads = []rule.Source{fromNames, fromAddresses, fromSessions}
 		}
 		one.When = func(e *evidence) bool {
 			return !e.mute && !e.stranded && slices.ContainsFunc(e.servers, r.applies)
 		}
-		one.Fails = func(e *evidence) diag.Failures { return r.failures(e) }
+		one.Fails = func(e *evidence) rule.Failures { return r.failures(e) }
 		rules = append(rules, one)
 	}
 	return rules
@@ -102,7 +101,7 @@ func (r *serverRule) of(s *server) string {
 	return r.fault(s)
 }
 
-func (r *serverRule) failures(e *evidence) (list diag.Failures) {
+func (r *serverRule) failures(e *evidence) (list rule.Failures) {
 	type key struct{ host, fault string }
 	index, places := map[key]int{}, map[key][]*server{}
 	for _, s := range e.servers {
@@ -113,7 +112,7 @@ func (r *serverRule) failures(e *evidence) (list diag.Failures) {
 		k := key{s.host, fault}
 		if _, known := index[k]; !known {
 			index[k] = len(list)
-			f := diag.Failure{Target: s.host}
+			f := rule.Failure{Target: s.host}
 			if r.failure != nil {
 				r.failure(s, &f)
 			}
@@ -161,7 +160,7 @@ func (e *evidence) about(s *server, findings []diag.Finding) []diag.Finding {
 	return list
 }
 
-var texts = diag.Texts{
+var texts = rule.Texts{
 	"valid": {Headline: "Mail servers are reachable and set up correctly",
 		Sub: "Nothing is wrong with what could be tested. No message was sent, so that delivery to a mailbox was not " +
 			"tested."},
@@ -172,10 +171,10 @@ var texts = diag.Texts{
 }
 
 var (
-	factorReach       = diag.Category{Code: "reachability", Label: "Reachability"}
-	factorProtocol    = diag.Category{Code: "protocol", Label: "Banner and EHLO"}
-	factorTLS         = diag.Category{Code: "encryption", Label: "Encryption"}
-	factorCertificate = diag.Category{Code: "certificate", Label: "Certificate"}
-	factorAbuse       = diag.Category{Code: "abuse", Label: "Relaying and authentication"}
-	factorNames       = diag.Category{Code: "names", Label: "Names and reverse DNS"}
+	factorReach       = rule.Category{Code: "reachability", Label: "Reachability"}
+	factorProtocol    = rule.Category{Code: "protocol", Label: "Banner and EHLO"}
+	factorTLS         = rule.Category{Code: "encryption", Label: "Encryption"}
+	factorCertificate = rule.Category{Code: "certificate", Label: "Certificate"}
+	factorAbuse       = rule.Category{Code: "abuse", Label: "Relaying and authentication"}
+	factorNames       = rule.Category{Code: "names", Label: "Names and reverse DNS"}
 )

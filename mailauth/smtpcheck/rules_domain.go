@@ -7,24 +7,27 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // domainRules are about where the mail of a domain goes. Package mx examines that in depth.
-var domainRules = diag.Rules[*evidence]{{
+var domainRules = rule.Rules[*evidence]{{
 	Code: "smtp.mx.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
 	Title: "MX records could not be looked up", Requirement: "The name servers answer for the MX records",
 	Advice: "Check the name servers of the domain: senders defer mail while MX records cannot be looked up.",
-	When:   (*evidence).byDomain, Fails: func(e *evidence) diag.Failures {
+	When:   (*evidence).byDomain, Fails: func(e *evidence) rule.Failures {
 		if why := e.mail.Unknown(); why != "" {
-			return diag.Failures{{Detail: diag.Sentence(why)}}.Because(e.mail.MX.Err())
+			return rule.Failures{{Detail: phrase.Sentence(why)}}.Because(e.mail.MX.Err())
 		}
 		return nil
 	},
-}, ground.NoDomain(rule{
+}, ground.NoDomain(rule.Rule[*evidence]{
 	Code: "smtp.domain.nxdomain", DependsOn: []diag.Code{"smtp.mx.unknown"}, Ref: "RFC 5321 section 5.1",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		exists, known := e.mail.Exists()
-		return diag.FailIf(known && !exists, "The DNS answers NXDOMAIN for %s.", e.req.Domain)
+		return rule.FailIf(known && !exists, "The DNS answers NXDOMAIN for %s.", e.req.Domain)
 	},
 }), {
 	Code: "smtp.mx.missing", Severity: diag.Info, StateIfFailed: diag.Missing,
@@ -33,17 +36,17 @@ var domainRules = diag.Rules[*evidence]{{
 	Requirement: "The domain has an MX record or an address",
 	Advice: "Publish MX records if the domain is to receive mail. If it neither receives nor sends any, publish the " +
 		"null MX \"0 .\", so that senders give up at once.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		yes, _ := e.mail.Receives()
-		return e.unlessAlias(diag.FailIf(!yes && !e.mail.NullMX(),
+		return e.unlessAlias(rule.FailIf(!yes && !e.mail.NullMX(),
 			"%s has neither an MX record nor an address, so that there is no mail server to test.", e.req.Domain))
 	},
 }, {
 	Code: "smtp.mx.null", Severity: diag.Info, DependsOn: []diag.Code{"smtp.mx.missing"}, Ref: "RFC 7505 section 3",
 	Title: "Null MX: the domain receives no mail", Requirement: "The domain receives mail",
 	Advice: "Nothing to do, unless the domain is to receive mail: then replace the null MX with MX records.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.mail.NullMX(), "The null MX of %s says that it receives no mail; no server was tested.",
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.mail.NullMX(), "The null MX of %s says that it receives no mail; no server was tested.",
 			e.req.Domain)
 	},
 }, {
@@ -52,8 +55,8 @@ var domainRules = diag.Rules[*evidence]{{
 	Title: "No MX record: mail goes to the domain's own address", Requirement: "Mail goes to hosts that MX records name",
 	Advice: "Publish MX records that name the mail servers. If the domain neither receives nor sends mail, publish the " +
 		"null MX \"0 .\" instead: until then senders try its address for days.",
-	Fails: func(e *evidence) diag.Failures {
-		return e.unlessAlias(diag.FailIf(e.mail.Implicit && !e.mute,
+	Fails: func(e *evidence) rule.Failures {
+		return e.unlessAlias(rule.FailIf(e.mail.Implicit && !e.mute,
 			"%s has no MX record, so that senders deliver to its own address.", e.req.Domain))
 	},
 }, {
@@ -63,11 +66,11 @@ var domainRules = diag.Rules[*evidence]{{
 	Requirement: "It is known whether the address of a domain without MX records takes mail",
 	Advice:      unusedAdvice,
 	When:        func(e *evidence) bool { return e.mail.Implicit },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if !e.mute || e.unused() {
 			return nil
 		}
-		return e.unlessAlias(diag.Fail("%s has no MX record, and whether its address takes mail is not known. %s",
+		return e.unlessAlias(rule.Fail("%s has no MX record, and whether its address takes mail is not known. %s",
 			e.req.Domain,
 			e.ignorance().Detail))
 	},
@@ -78,11 +81,11 @@ var domainRules = diag.Rules[*evidence]{{
 	Requirement: "A domain without MX records takes mail",
 	Advice:      unusedAdvice,
 	When:        func(e *evidence) bool { return e.mail.Implicit && (!e.mute || e.unused()) },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if !e.mute {
 			return nil
 		}
-		return e.unlessAlias(diag.Fail("%s has no MX record, so that senders try its own address, which takes no mail: %s.",
+		return e.unlessAlias(rule.Fail("%s has no MX record, so that senders try its own address, which takes no mail: %s.",
 			e.req.Domain, joined(e.troubles())))
 	},
 }, {
@@ -90,8 +93,8 @@ var domainRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"smtp.mx.null"}, Ref: "RFC 7505 section 3",
 	Title: "Null MX beside other MX records", Requirement: "A null MX is the only MX record",
 	Advice: "Remove the null MX if the domain receives mail, or otherwise all other MX records.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.mail.NullBeside(), "%s has a null MX beside other MX records: some senders take it for a domain "+
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.mail.NullBeside(), "%s has a null MX beside other MX records: some senders take it for a domain "+
 			"that receives no mail.", e.req.Domain)
 	},
 }, {
@@ -101,9 +104,9 @@ var domainRules = diag.Rules[*evidence]{{
 	Requirement: "MX records name hosts and not IP addresses",
 	Advice:      "Give the mail server a host name with an address record, and use that name in the MX record.",
 	When:        func(e *evidence) bool { return e.mail.MX.Exists() && !e.stranded },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.mail.List, func(h host) diag.Failures {
-			return diag.FailIf(e.literal(h), "The MX host %s is an IP address, which senders look up as if it were a name.",
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.mail.List, func(h host) rule.Failures {
+			return rule.FailIf(e.literal(h), "The MX host %s is an IP address, which senders look up as if it were a name.",
 				h.Name).About(h.Name)
 		})
 	},
@@ -111,16 +114,16 @@ var domainRules = diag.Rules[*evidence]{{
 	Code: "smtp.mx.untested", Severity: diag.Info, DependsOn: []diag.Code{"smtp.mx.null"}, Ref: "RFC 5321 section 5.1",
 	Title: "Not every mail server was tested", Requirement: "Every mail server was tested",
 	Advice: "Raise max_hosts, or test the other mail servers by name.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.mail.Surplus > 0, "%s has %s; only the %d most preferred were tested.",
-			e.req.Domain, diag.Count(len(e.mail.List)+e.mail.Surplus, "mail server"), len(e.mail.List))
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.mail.Surplus > 0, "%s has %s; only the %d most preferred were tested.",
+			e.req.Domain, phrase.Count(len(e.mail.List)+e.mail.Surplus, "mail server"), len(e.mail.List))
 	},
 }}
 
 const unusedAdvice = "If this name is to receive no mail, publish the null MX \"0 .\" (RFC 7505); otherwise " +
 	"publish an MX record that names its mail server. Until then senders try the address for days before they return mail."
 
-var hostRules = diag.Rules[*evidence]{strandedRule(noHost, rule{
+var hostRules = rule.Rules[*evidence]{strandedRule(noHost, rule.Rule[*evidence]{
 	Code: "smtp.hosts.literal", Fact: ground.MXLiteral, Differs: "no other mail server is left",
 	Title:       "MX record with an IP address instead of a host name: no mail arrives",
 	Requirement: "An MX record names a host and not an IP address",
@@ -128,7 +131,7 @@ var hostRules = diag.Rules[*evidence]{strandedRule(noHost, rule{
 		"all mail is returned to its senders.",
 }, func(h host) string {
 	return fmt.Sprintf("The MX host %s is an IP address, which senders look up as if it were a name.", h.Name)
-}), strandedRule(noName, rule{
+}), strandedRule(noName, rule.Rule[*evidence]{
 	Code: "smtp.hosts.nxdomain", Fact: ground.NoName, Differs: "no other mail server is left",
 	Title: "MX host does not exist: no mail arrives", Requirement: "An MX record names a host that exists",
 	Advice: "Correct the name in the MX record, or add an address record for the host: until then all mail is " +
@@ -139,19 +142,19 @@ var hostRules = diag.Rules[*evidence]{strandedRule(noHost, rule{
 			chain[len(chain)-1])
 	}
 	return fmt.Sprintf("The mail server %s does not exist (NXDOMAIN).", h.Name)
-}), strandedRule(noAddress, rule{
+}), strandedRule(noAddress, rule.Rule[*evidence]{
 	Code: "smtp.hosts.address", Fact: ground.NoAddress, Differs: "no other mail server is left",
 	Title: "Mail server without an address: no mail arrives", Requirement: "A mail server has an address",
 	Advice: "Add an address record for the host, or correct the MX record that names it: until then no mail arrives.",
 }, func(h host) string {
 	return fmt.Sprintf("The mail server %s has neither an IPv4 nor an IPv6 address.", h.Name)
-}), strandedRule(notPublic, rule{
+}), strandedRule(notPublic, rule.Rule[*evidence]{
 	Code: "smtp.hosts.blocked", Fact: ground.NotPublic,
 	Title: "Mail server has no public address: no mail arrives", Requirement: "A mail server has a public address",
 	Advice: "Publish the public address of the mail server in place of the private one, or name another host in the MX " +
 		"record: until then no sender on the Internet reaches it.",
 }, func(h host) string {
-	addresses := diag.Map(h.Addresses.All(), func(ip netip.Addr) string { return ip.String() })
+	addresses := kit.Map(h.Addresses.All(), func(ip netip.Addr) string { return ip.String() })
 	if len(addresses) == 0 { // the host is an address itself
 		return fmt.Sprintf("The address %s is not public.", h.Name)
 	}
@@ -162,16 +165,16 @@ var hostRules = diag.Rules[*evidence]{strandedRule(noHost, rule{
 	Title: "Host does not exist", Requirement: "The host exists",
 	Advice: "Check the spelling of the host name, or add an address record for it.",
 	When:   func(e *evidence) bool { return !e.byDomain() && hasHosts(e) },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.gone(), "The DNS answers NXDOMAIN for %s.", e.req.Host.Name())
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.gone(), "The DNS answers NXDOMAIN for %s.", e.req.Host.Name())
 	},
 }, {
 	Code: "smtp.host.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
 	Title:       "Addresses of a mail server could not be looked up",
 	Requirement: "The name servers answer for the addresses of every mail server",
 	Advice:      "Check the name servers of the host: senders skip it while its address cannot be looked up.",
-	When:        hasHosts, Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.mail.List, func(h host) diag.Failures {
+	When:        hasHosts, Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.mail.List, func(h host) rule.Failures {
 			if h.Err() == nil || missing(h) {
 				return nil
 			}
@@ -179,7 +182,7 @@ var hostRules = diag.Rules[*evidence]{strandedRule(noHost, rule{
 			if h.Addresses.V4.Err() != nil {
 				kind = "A"
 			}
-			return diag.Fail("The %s lookup of %s failed: %s.", kind, h.Name, diag.Reason(h.Err())).About(h.Name)
+			return rule.Fail("The %s lookup of %s failed: %s.", kind, h.Name, diag.Reason(h.Err())).About(h.Name)
 		})
 	},
 }, {
@@ -188,15 +191,15 @@ var hostRules = diag.Rules[*evidence]{strandedRule(noHost, rule{
 	Title: "Mail server without an address", Requirement: "Every mail server has an address",
 	Advice: "Add an address record for the host, or correct or remove the MX record that names it.",
 	When:   func(e *evidence) bool { return hasHosts(e) && !e.gone() && !e.stranded },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.mail.List, func(h host) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.mail.List, func(h host) rule.Failures {
 			switch {
 			case !missing(h) || e.literal(h):
 				return nil
 			case nonexistent(h):
-				return diag.Fail("The mail server %s does not exist (NXDOMAIN).", h.Name).About(h.Name)
+				return rule.Fail("The mail server %s does not exist (NXDOMAIN).", h.Name).About(h.Name)
 			default:
-				return diag.Fail("The mail server %s has neither an IPv4 nor an IPv6 address.", h.Name).About(h.Name)
+				return rule.Fail("The mail server %s has neither an IPv4 nor an IPv6 address.", h.Name).About(h.Name)
 			}
 		})
 	},
@@ -208,13 +211,13 @@ var hostRules = diag.Rules[*evidence]{strandedRule(noHost, rule{
 	When: func(e *evidence) bool {
 		return e.mail.MX.Exists() && len(e.mail.List) > 0 && !slices.ContainsFunc(e.mail.List, dangling)
 	},
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.mail.List, func(h host) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.mail.List, func(h host) rule.Failures {
 			chain := h.Aliases()
 			if len(chain) == 0 {
 				return nil
 			}
-			return diag.Fail("The MX host %s is an alias (CNAME) of %s.", h.Name, chain[len(chain)-1]).About(h.Name)
+			return rule.Fail("The MX host %s is an alias (CNAME) of %s.", h.Name, chain[len(chain)-1]).About(h.Name)
 		})
 	},
 }, {
@@ -225,14 +228,14 @@ var hostRules = diag.Rules[*evidence]{strandedRule(noHost, rule{
 		_, literal := e.req.Host.IP()
 		return len(e.servers) > 0 && !literal && !e.mute && !e.stranded
 	},
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		v4 := slices.ContainsFunc(e.servers, func(s *server) bool { return s.addr.Addr().Is4() })
-		return diag.FailIf(!v4, "%s an IPv6 address and no IPv4 address.", e.subject())
+		return rule.FailIf(!v4, "%s an IPv6 address and no IPv4 address.", e.subject())
 	},
 }}
 
 // unlessAlias replaces the advice of failures about a missing MX record if the domain is an alias.
-func (e *evidence) unlessAlias(f diag.Failures) diag.Failures {
+func (e *evidence) unlessAlias(f rule.Failures) rule.Failures {
 	for i := range f {
 		f[i].Advice = e.mail.AliasAdvice()
 	}

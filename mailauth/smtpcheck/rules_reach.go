@@ -6,22 +6,24 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/internal/smtp"
 )
 
-var reachRules = diag.Rules[*evidence]{{
+var reachRules = rule.Rules[*evidence]{{
 	Code: "smtp.servers.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 4.5.4.1",
 	Title: "No mail server could be tested", Requirement: "A mail server could be tested",
 	Advice: "Connect to the mail server from another network, for instance with \"nc -v HOST 25\". If that works, the " +
 		"network of this service blocks the port; if not, check the firewall in front of the mail server.",
 	When: func(e *evidence) bool { return len(e.mail.List) > 0 && !e.mute },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		silent := e.any(func(s *server) bool { return s.fate == unknown })
 		if e.any((*server).usable) || !e.unsettled() || !silent && len(e.servers) > 0 {
 			return nil
 		}
-		return diag.Failures{e.ignorance()}
+		return rule.Failures{e.ignorance()}
 	},
 }, {
 	Code: "smtp.servers.deferred", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 4.2.1",
@@ -30,7 +32,7 @@ var reachRules = diag.Rules[*evidence]{{
 	Advice: "Test again in a few minutes. If the reply stays the same, look for its reason in the log of the mail " +
 		"server: too many connections, low disk space, or a limit for unknown clients.",
 	When:  func(e *evidence) bool { return slices.ContainsFunc(e.servers, (*server).answered) },
-	Fails: func(e *evidence) diag.Failures { return e.turned(deferred, "%s cannot take mail at the moment: %s.") },
+	Fails: func(e *evidence) rule.Failures { return e.turned(deferred, "%s cannot take mail at the moment: %s.") },
 }, {
 	Code: "smtp.servers.unwelcome", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 3.1",
 	Title: "Mail servers refuse this client", Requirement: "No mail server refuses this client",
@@ -38,14 +40,14 @@ var reachRules = diag.Rules[*evidence]{{
 		"makes this test. Set helo to a name that leads to that address, allow it in the mail server, or test from " +
 		"another one.",
 	When:  func(e *evidence) bool { return slices.ContainsFunc(e.servers, (*server).answered) },
-	Fails: func(e *evidence) diag.Failures { return e.turned(unwelcome, "%s refuses this client: %s.") },
+	Fails: func(e *evidence) rule.Failures { return e.turned(unwelcome, "%s refuses this client: %s.") },
 }, {
 	Code: "smtp.servers.unreachable", Severity: diag.Critical, Weight: 10, Category: factorReach,
 	Ref:   "RFC 5321 section 4.5.4.1",
 	Title: "No mail server accepts mail", Requirement: "A mail server accepts mail",
 	Advice:              "Fix one of the mail servers first; the detail says what is wrong with each. Until then no mail arrives.",
 	HoldsWhenUnanswered: true, When: (*evidence).judgeable,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if !e.dead {
 			return nil
 		}
@@ -64,29 +66,29 @@ func (e *evidence) troubles() (list []string) {
 	return list
 }
 
-func (e *evidence) ignorance() diag.Failure {
+func (e *evidence) ignorance() rule.Failure {
 	if quiet := slices.DeleteFunc(e.main(), func(s *server) bool { return s.fate != unknown }); len(quiet) > 0 {
-		return diag.Failure{Detail: e.silence(quiet)}
+		return rule.Failure{Detail: e.silence(quiet)}
 	}
-	return diag.Failure{
+	return rule.Failure{
 		Detail: "The addresses of the mail servers could not be looked up.",
 		Advice: "Check the name servers of the mail servers: senders defer mail while their addresses cannot be looked up.",
 	}
 }
 
 // turned fails for servers that answered but could not be tested, if no other server could.
-func (e *evidence) turned(f fate, format string) diag.Failures {
-	return diag.FailEach(e.main(), func(s *server) diag.Failures {
+func (e *evidence) turned(f fate, format string) rule.Failures {
+	return rule.FailEach(e.main(), func(s *server) rule.Failures {
 		if !s.blind || s.fate != f {
 			return nil
 		}
-		return diag.Fail(format, e.label([]*server{s}), s.err).About(s.host)
+		return rule.Fail(format, e.label([]*server{s}), s.err).About(s.host)
 	})
 }
 
 func (e *evidence) silence(quiet []*server) string {
-	ports := view.Unique(diag.Map(quiet, func(s *server) string { return fmt.Sprint(s.addr.Port()) }))
-	addresses := view.Unique(diag.Map(quiet, func(s *server) string { return s.addr.Addr().String() }))
+	ports := view.Unique(kit.Map(quiet, func(s *server) string { return fmt.Sprint(s.addr.Port()) }))
+	addresses := view.Unique(kit.Map(quiet, func(s *server) string { return s.addr.Addr().String() }))
 	what := "There was no response to the connection attempts on port " + joined(ports)
 	if slices.ContainsFunc(quiet, func(s *server) bool { return s.err != nil && s.err.Step == smtp.StepBanner }) {
 		what = "Connections on port " + joined(ports) + " were accepted, but no complete banner came"
@@ -99,7 +101,7 @@ func (e *evidence) silence(quiet []*server) string {
 		"service " + why + "."
 }
 
-var sessionRules = []serverRule{where(func(*server) bool { return true }, rule{
+var sessionRules = []serverRule{where(func(*server) bool { return true }, rule.Rule[*evidence]{
 	Code: "smtp.address.private", Severity: diag.Error, Weight: 5, Category: factorReach, Ref: "RFC 6890 section 2.2",
 	Title:       "Mail server with an address that is not public",
 	Requirement: "The addresses of the mail servers are public",
@@ -109,32 +111,32 @@ var sessionRules = []serverRule{where(func(*server) bool { return true }, rule{
 		return "" // smtp.address.unavailable reports it
 	}
 	return "cannot be reached from the Internet: the address is not public"
-})).together(), where((*server).vital, rule{
+})).together(), where((*server).vital, rule.Rule[*evidence]{
 	Code: "smtp.connection.refused", Severity: diag.Error, Weight: 5, Category: factorReach, Fact: ground.Refused,
 	Differs: "senders turn to the other mail servers, and wait if there is none", Ref: "RFC 5321 section 3.1",
 	Title: "Mail server refuses connections", Requirement: "Every mail server that could be tested accepts connections",
 	Advice: "Start the mail server and let it listen on this address, or remove the address or the MX record: " +
 		"senders lose time on it, and mail waits if no other server answers.",
-}, when(refused, (*server).deafness)).together(), where((*server).vital, rule{
+}, when(refused, (*server).deafness)).together(), where((*server).vital, rule.Rule[*evidence]{
 	Code: "smtp.connection.silent", Severity: diag.Error, Weight: 5, Category: factorReach,
 	Ref:   "RFC 5321 section 4.5.3.2",
 	Title: "Mail server does not answer", Requirement: "Every mail server that could be tested answers",
 	Advice: "Check that the mail server runs and that no firewall drops connections to it, or remove its address or " +
 		"MX record: senders wait for minutes before they try the next one.",
-}, when(silent, (*server).deafness)).together(), where(spared(address), rule{
+}, when(silent, (*server).deafness)).together(), where(spared(address), rule.Rule[*evidence]{
 	Code: "smtp.address.unavailable", Severity: diag.Warning, Weight: 3, Category: factorReach,
 	Ref:         "RFC 5321 section 5.1",
 	Title:       "Mail server does not answer at one of its addresses",
 	Requirement: "The mail servers answer at all of their addresses",
 	Advice: "Let the mail server listen on this address and open port 25 for it in the firewall, or remove the " +
 		"address record: senders that try this address first lose time before they turn to the other one.",
-}, (*server).deafness), where(spared(preferred), rule{
+}, (*server).deafness), where(spared(preferred), rule.Rule[*evidence]{
 	Code: "smtp.backup.unavailable", Severity: diag.Warning, Weight: 3, Category: factorReach,
 	Ref:   "RFC 5321 section 5.1",
 	Title: "Backup mail server does not answer", Requirement: "The backup mail servers answer",
 	Advice: "Start the backup server and open port 25 for it in the firewall, or remove its MX record: as it is, " +
 		"mail waits at the senders when the preferred server fails.",
-}, (*server).deafness), where(func(s *server) bool { return !s.blind }, rule{
+}, (*server).deafness), where(func(s *server) bool { return !s.blind }, rule.Rule[*evidence]{
 	Code: "smtp.connection.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 4.5.3.2",
 	Title:       "Mail server could not be tested at one of its addresses",
 	Requirement: "Every address of the mail servers could be tested",
@@ -145,7 +147,7 @@ var sessionRules = []serverRule{where(func(*server) bool { return true }, rule{
 		return "was not tested: there was no time left"
 	}
 	return "could not be tested: " + s.err.Error()
-})), where(func(s *server) bool { return !s.forMail() && !s.fate.ignorance() }, rule{
+})), where(func(s *server) bool { return !s.forMail() && !s.fate.ignorance() }, rule.Rule[*evidence]{
 	Code: "smtp.submission.unavailable", Severity: diag.Info, Ref: "RFC 8314 section 3.3",
 	Title: "No submission service on a tested port", Requirement: "The tested submission ports accept connections",
 	Advice: "Nothing to do if users submit mail to another host. Otherwise start the submission service here.",
@@ -154,18 +156,18 @@ var sessionRules = []serverRule{where(func(*server) bool { return true }, rule{
 		return ""
 	}
 	return "offers no submission there: " + s.err.Error()
-}), where((*server).heeded, rule{
+}), where((*server).heeded, rule.Rule[*evidence]{
 	Code: "smtp.session.deferred", Severity: diag.Warning, Ref: "RFC 5321 section 4.2.1",
 	Title:       "Mail server answers with a temporary failure",
 	Requirement: "No mail server answers with a temporary failure before the first message",
 	Advice: "Look for the reason in the log of the mail server: too many connections, low disk space, or a limit for " +
 		"unknown clients. Senders try again later, so that mail is late but not lost.",
-}, when(deferred, failing("cannot take mail at the moment: "))), where((*server).heeded, rule{
+}, when(deferred, failing("cannot take mail at the moment: "))), where((*server).heeded, rule.Rule[*evidence]{
 	Code: "smtp.session.unwelcome", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 3.1",
 	Title: "Mail server refuses this client", Requirement: "No mail server refuses this client",
 	Advice: "Nothing to do unless senders see the same reply: the refusal is about the address or the name of the " +
 		"client that makes this test. Allow it in the mail server to get a full result.",
-}, when(unwelcome, failing("refuses this client: "))), where((*server).answered, rule{
+}, when(unwelcome, failing("refuses this client: "))), where((*server).answered, rule.Rule[*evidence]{
 	Code: "smtp.banner.refused", Severity: diag.Error, Weight: 5, Category: factorReach, Ref: "RFC 5321 section 3.1",
 	Title:       "Mail server turns clients away in its banner",
 	Requirement: "The banners of the mail servers have the code 220",
@@ -173,7 +175,7 @@ var sessionRules = []serverRule{where(func(*server) bool { return true }, rule{
 		"receive mail: a banner of 5xx makes senders return mail at once.",
 }, when(turnedOff, failing("turns clients away: "))).together(), where(func(s *server) bool {
 	return s.answered() || s.fate == garbled
-}, rule{
+}, rule.Rule[*evidence]{
 	Code: "smtp.banner.invalid", Severity: diag.Error, Weight: 5, Category: factorProtocol, Ref: "RFC 5321 section 4.2",
 	Title: "No SMTP banner", Requirement: "Every server that accepts connections sends an SMTP banner",
 	Advice: "Check which program listens on this port, and whether a firewall or a limit closes connections before " +

@@ -7,7 +7,10 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/internal/smtp"
 )
@@ -35,7 +38,7 @@ const (
 const mailPort = 25
 
 func (r Request) checked() (Request, error) {
-	if err := diag.ExactlyOne([]string{"domain", "host"}, !r.Domain.IsZero(), !r.Host.IsZero()); err != nil {
+	if err := input.ExactlyOne([]string{"domain", "host"}, !r.Domain.IsZero(), !r.Host.IsZero()); err != nil {
 		return r, err
 	}
 	if len(r.Ports) == 0 {
@@ -46,17 +49,17 @@ func (r Request) checked() (Request, error) {
 	r.Ports = slices.Compact(r.Ports)
 	for _, p := range r.Ports {
 		if !slices.Contains(diag.SMTPPorts, uint16(p)) || p > 1<<16-1 {
-			return r, diag.Invalid("ports", "must be among 25, 465 and 587, not %d", p)
+			return r, input.Invalid("ports", "must be among 25, 465 and 587, not %d", p)
 		}
 	}
 	if r.Domain.IsZero() && r.MaxHosts != 0 && r.MaxHosts != defaultHosts {
-		return r, diag.Invalid("max_hosts", "makes sense beside domain only: one host was given")
+		return r, input.Invalid("max_hosts", "makes sense beside domain only: one host was given")
 	}
 	if r.MaxHosts == 0 {
 		r.MaxHosts = defaultHosts
 	}
 	if r.MaxHosts < 1 || r.MaxHosts > maxHosts {
-		return r, diag.Invalid("max_hosts", "must be between 1 and %d", maxHosts)
+		return r, input.Invalid("max_hosts", "must be between 1 and %d", maxHosts)
 	}
 	return r, nil
 }
@@ -178,7 +181,7 @@ const (
 )
 
 // Values lists the outcomes.
-func (RelayStatus) Values() []string { return diag.Values(RelayClosed, RelayOpen, RelayInconclusive) }
+func (RelayStatus) Values() []string { return kit.Values(RelayClosed, RelayOpen, RelayInconclusive) }
 
 // Relay is the outcome of the relay test: mail from one foreign domain to another.
 type Relay struct {
@@ -205,7 +208,7 @@ const (
 )
 
 // Values lists the directions.
-func (Direction) Values() []string { return diag.Values(Client, remote, TLS) }
+func (Direction) Values() []string { return kit.Values(Client, remote, TLS) }
 
 // A Line is one line of a transcript.
 type Line struct {
@@ -224,7 +227,7 @@ type Summary struct {
 }
 
 // Rules describes the checks.
-func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
+func (*Report) Rules() []rule.Description { return rules().Describe() }
 
 // Check tests the mail servers of a domain, or one host. Servers that do not answer are a result. The error is a
 // *[diag.InputError], that of the context if it ended, or wraps [diag.ErrUnavailable] if the DNS did not answer at
@@ -279,7 +282,7 @@ func (s *server) report() Server {
 		Host: s.host, Preference: s.preference, Address: ip.String(), IPVersion: diag.IP{Addr: ip}.Version(),
 		Port: int(s.addr.Port()), Reachable: s.answered(), Extensions: []Extension{}, Transcript: []Line{},
 		Findings: []diag.Finding{},
-		StartTLS: StartTLS{Advertised: s.offersTLS(), Negotiated: s.tls != nil && !s.implicitTLS()}, TLS: diag.OrZero(s.tls),
+		StartTLS: StartTLS{Advertised: s.offersTLS(), Negotiated: s.tls != nil && !s.implicitTLS()}, TLS: kit.OrZero(s.tls),
 		Auth: Auth{
 			BeforeTLS: len(s.before()) > 0, AfterTLS: len(s.after()) > 0,
 			Mechanisms:         append([]string{}, view.Unique(slices.Concat(s.before(), s.after()))...),
@@ -293,7 +296,7 @@ func (s *server) report() Server {
 	}
 	if hello := s.hello(); hello.Reply.Code != 0 {
 		r.ESMTP, r.EHLOOK = hello.Extended && hello.Reply.OK(), hello.Extended && hello.Reply.OK()
-		r.Extensions = diag.Map(hello.Extensions, func(x smtp.Extension) Extension { return Extension{x.Name, x.Params} })
+		r.Extensions = kit.Map(hello.Extensions, func(x smtp.Extension) Extension { return Extension{x.Name, x.Params} })
 		if n, ok := s.size(); ok {
 			r.SizeLimit = &n
 		}
@@ -322,7 +325,7 @@ func (s *server) converse(r *Server) {
 	if s.answered() {
 		r.Banner, r.BannerMS = s.session.Banner.String(), ms(s.session.Greeted)
 	}
-	r.Transcript = diag.Map(s.session.Transcript, func(l smtp.Line) Line {
+	r.Transcript = kit.Map(s.session.Transcript, func(l smtp.Line) Line {
 		return Line{l.At.Milliseconds(), Direction(l.From), l.Text}
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/view"
 )
@@ -31,7 +33,7 @@ func (r *Report) View() *view.View {
 		return v
 	}
 	s := r.Summary
-	v.Fact("answer", fmt.Sprintf("%d of %s", s.Reachable, diag.Count(s.Servers, "server")), "smtp.servers", "smtp.hosts",
+	v.Fact("answer", fmt.Sprintf("%d of %s", s.Reachable, phrase.Count(s.Servers, "server")), "smtp.servers", "smtp.hosts",
 		"smtp.connection", "smtp.address", "smtp.backup", "smtp.session", "smtp.banner.refused")
 	v.Fact("encrypted", fmt.Sprintf("%d of %d", s.TLS, s.Reachable), "smtp.starttls", "smtp.tls")
 	if leaf := r.soonest(); leaf != nil {
@@ -40,17 +42,17 @@ func (r *Report) View() *view.View {
 	v.Fact("open relay", r.relays(), "smtp.relay")
 	v.Fact("login", r.login(), "smtp.auth", "smtp.submission")
 	v.BriefIf(r.State == diag.Valid,
-		diag.Count(s.Servers, "server"), fmt.Sprintf("%d with TLS", s.TLS),
+		phrase.Count(s.Servers, "server"), fmt.Sprintf("%d with TLS", s.TLS),
 		view.If(strings.HasPrefix(r.relays(), "no:"), "no open relay"))
 	d := v.Rows(view.Table, "Servers", "server", "address", "tls", "cert", "banner")
 	for _, one := range r.Servers {
 		host, days := one.Host+view.If(one.Port != mailPort, fmt.Sprintf(":%d", one.Port)), ""
 		version := view.If(one.Reachable, strings.TrimPrefix(cmp.Or(one.TLS.Version, "none"), "TLS "))
 		if leaf := one.TLS.Leaf(); leaf != nil && one.TLS.Version != "" {
-			days = cmp.Or(view.If(leaf.Expired, "expired"), diag.Count(leaf.DaysRemaining, "day"))
+			days = cmp.Or(view.If(leaf.Expired, "expired"), phrase.Count(leaf.DaysRemaining, "day"))
 		}
 		banner := strings.TrimPrefix(strings.TrimPrefix(one.Banner, "220 "), one.Host+" ")
-		d.Stands(one.stands(), host, one.Address, version, days, diag.Clip(banner, maxBanner))
+		d.Stands(one.stands(), host, one.Address, version, days, phrase.Clip(banner, maxBanner))
 	}
 	return v
 }
@@ -84,17 +86,17 @@ func (r *Report) relays() string {
 	})
 	switch {
 	case len(open) > 0:
-		return "yes: " + diag.Series(open, 3)
+		return "yes: " + phrase.Series(open, 3)
 	case tested == 0:
 		return ""
 	case closed < tested:
 		return fmt.Sprintf("not known: %d of %d refused", closed, tested)
 	}
-	return "no: " + diag.Count(closed, "server") + " refused"
+	return "no: " + phrase.Count(closed, "server") + " refused"
 }
 
 func (r *Report) login() string {
-	mechanisms := slices.Concat(diag.Map(r.Servers, func(s Server) []string { return s.Auth.Mechanisms })...)
+	mechanisms := slices.Concat(kit.Map(r.Servers, func(s Server) []string { return s.Auth.Mechanisms })...)
 	before := slices.ContainsFunc(r.Servers, func(s Server) bool { return s.Auth.PlaintextBeforeTLS })
-	return diag.Series(view.Unique(mechanisms), 4) + view.If(before, ", some before encryption")
+	return phrase.Series(view.Unique(mechanisms), 4) + view.If(before, ", some before encryption")
 }

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
@@ -20,7 +20,7 @@ const (
 )
 
 // Values lists the audiences.
-func (Audience) Values() []string { return diag.Values(Nobody, Some, Everybody, Unknown) }
+func (Audience) Values() []string { return kit.Values(Nobody, Some, Everybody, Unknown) }
 
 // Passes returns which hosts get the result pass (RFC 7208 section 2.6.3) from a receiver that evaluates the
 // published record. It says nothing about the other hosts: whether they are refused depends on all, and without a

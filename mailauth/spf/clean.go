@@ -6,6 +6,8 @@ import (
 	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
@@ -15,9 +17,9 @@ const dropped = "\"'`\\\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb\ufeff"
 var replaced = strings.NewReplacer("\u00a0", " ", "\uff1a", ":", "\uff1d", "=", "\uff1b", ";", "\uff0c", ",",
 	"\u2010", "-", "\u2011", "-", "\u2012", "-", "\u2013", "-", "\u2014", "-", "\u2212", "-", "\\;", ";", "\\ ", " ")
 
-var backslash = diag.Regexp(`([0-9a-fA-F:.])\\([0-9]{1,3})\b`)
+var backslash = kit.Regexp(`([0-9a-fA-F:.])\\([0-9]{1,3})\b`)
 
-var nameless = diag.Regexp(`(?i)^\s*TXT\s*[("]`)
+var nameless = kit.Regexp(`(?i)^\s*TXT\s*[("]`)
 
 // pasted returns the character-strings of a text, which may be a line of a zone file, also without a name.
 func pasted(text string) []string {
@@ -43,7 +45,7 @@ func cleaned(text string) string {
 	}, replaced.Replace(text)))
 }
 
-var versions = diag.Regexp(`(?i)^(v(?:ersion)?\s*[=:.-]*\s*(?:spf|sfp|fsp|psf|sp1)[\s_.-]*v?1?|` +
+var versions = kit.Regexp(`(?i)^(v(?:ersion)?\s*[=:.-]*\s*(?:spf|sfp|fsp|psf|sp1)[\s_.-]*v?1?|` +
 	`spf\s*=?\s*v?\s*1)(.*)$`)
 
 // cutVersion cuts the version from the beginning of a text, also where it is misspelled or missing.
@@ -175,5 +177,5 @@ func spelled(name string) eval.Name {
 
 // slipped reports whether a and b differ by one letter too many, missing or wrong, or two swapped.
 func slipped(a, b string) bool {
-	return -1 <= len(a)-len(b) && len(a)-len(b) <= 1 && diag.Distance(a, b) <= 1
+	return -1 <= len(a)-len(b) && len(a)-len(b) <= 1 && phrase.Distance(a, b) <= 1
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 	"github.com/miekg/dns"
@@ -110,22 +111,22 @@ func (e *evidence) compute() {
 }
 
 const (
-	fromRecord diag.Source = "record"      // the TXT records of the domain
-	fromPlaces diag.Source = "places"      // other names at which the record may be, if it is not there
-	fromType99 diag.Source = "type99"      // the record of type SPF
-	fromMail   diag.Source = "mail"        // whether a domain without a record receives mail
-	fromTree   diag.Source = "tree"        // the records that the record leads to
-	fromEnd    diag.Source = "end"         // the records that it redirects to
-	fromOthers diag.Source = "other names" // the intended targets of names without a record
+	fromRecord rule.Source = "record"      // the TXT records of the domain
+	fromPlaces rule.Source = "places"      // other names at which the record may be, if it is not there
+	fromType99 rule.Source = "type99"      // the record of type SPF
+	fromMail   rule.Source = "mail"        // whether a domain without a record receives mail
+	fromTree   rule.Source = "tree"        // the records that the record leads to
+	fromEnd    rule.Source = "end"         // the records that it redirects to
+	fromOthers rule.Source = "other names" // the intended targets of names without a record
 )
 
-// Unanswered implements [diag.Unanswerer]. A validation sends no queries.
-func (e *evidence) Unanswered() []diag.Source {
+// Unanswered implements [rule.Unanswerer]. A validation sends no queries.
+func (e *evidence) Unanswered() []rule.Source {
 	if e.offline {
 		return nil
 	}
 	_, known := e.mail.Receives()
-	return diag.Unanswered(map[diag.Source]bool{
+	return rule.Unanswered(map[rule.Source]bool{
 		fromRecord: e.published.answer.Err() == nil, fromPlaces: len(e.records) > 0 || !e.unheard,
 		fromType99: e.type99.Err() == nil, fromMail: len(e.records)+len(e.strays) > 0 || known || e.helper(),
 		fromTree: e.complete, fromEnd: e.last.State != NodeUnknown && e.last.State != NodeCut,

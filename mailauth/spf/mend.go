@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 	"go4.org/netipx"
 )
@@ -144,7 +144,7 @@ func meantMechanism(raw string) (meant eval.Name, value string) {
 	return meant, value
 }
 
-var bareMacro = diag.Regexp(`%([slodiphvSLODIPHV])`)
+var bareMacro = kit.Regexp(`%([slodiphvSLODIPHV])`)
 
 // mendTerm returns the probable intent of one term, which may be several terms; empty if unknown.
 func mendTerm(raw string) string {
@@ -274,7 +274,7 @@ func addressRange(sign, from, to string) string {
 	if err != nil || len(list) > maxRange {
 		return ""
 	}
-	return strings.Join(diag.Map(list, func(p netip.Prefix) string { return sign + NetworkTerm(p) }), " ")
+	return strings.Join(kit.Map(list, func(p netip.Prefix) string { return sign + NetworkTerm(p) }), " ")
 }
 
 // NetworkTerm formats a network as a term; the prefix length of a single address is omitted.

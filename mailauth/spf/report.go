@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/provider"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
@@ -197,7 +198,7 @@ type Provider struct {
 	Name   string `json:"name" doc:"the service"`
 }
 
-func providerOf(domain string) string { return diag.OrZero(provider.BySPF(domain)).Name }
+func providerOf(domain string) string { return kit.OrZero(provider.BySPF(domain)).Name }
 
 // meantProvider returns the include domain of the only service whose name differs from a name by one typo. It is
 // empty without exactly one such service, or if the name belongs to a service itself.

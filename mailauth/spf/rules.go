@@ -7,21 +7,24 @@ import (
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 var (
-	factorRecord   = diag.Category{Code: "record", Label: "Record"}
-	factorSyntax   = diag.Category{Code: "syntax", Label: "Syntax"}
-	factorTerms    = diag.Category{Code: "terms", Label: "Terms"}
-	factorPolicy   = diag.Category{Code: "policy", Label: "Policy"}
-	factorTree     = diag.Category{Code: "tree", Label: "Includes and redirects"}
-	factorLimits   = diag.Category{Code: "limits", Label: "DNS lookup limits"}
-	factorNetworks = diag.Category{Code: "networks", Label: "Authorized networks"}
-	factorHosts    = diag.Category{Code: "hosts", Label: "Hosts"}
+	factorRecord   = rule.Category{Code: "record", Label: "Record"}
+	factorSyntax   = rule.Category{Code: "syntax", Label: "Syntax"}
+	factorTerms    = rule.Category{Code: "terms", Label: "Terms"}
+	factorPolicy   = rule.Category{Code: "policy", Label: "Policy"}
+	factorTree     = rule.Category{Code: "tree", Label: "Includes and redirects"}
+	factorLimits   = rule.Category{Code: "limits", Label: "DNS lookup limits"}
+	factorNetworks = rule.Category{Code: "networks", Label: "Authorized networks"}
+	factorHosts    = rule.Category{Code: "hosts", Label: "Hosts"}
 )
 
-func on(code diag.Code, tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {
+func on(code diag.Code, tables ...rule.Rules[*evidence]) rule.Rules[*evidence] {
 	list := slices.Concat(tables...)
 	for i := range list {
 		list[i].DependsOn = append([]diag.Code{code}, list[i].DependsOn...)
@@ -33,7 +36,7 @@ func online(e *evidence) bool { return !e.offline }
 
 // thorough makes a rule about all records: a fault in one is a fact regardless of the others. A text alone does not
 // pass a check that needs the DNS.
-func thorough(r diag.Rule[*evidence]) diag.Rule[*evidence] {
+func thorough(r rule.Rule[*evidence]) rule.Rule[*evidence] {
 	when, fails := r.When, r.Fails
 	r.Reads, r.HoldsWhenUnanswered = append(r.Reads, fromTree, fromOthers), true
 	r.When = func(e *evidence) bool {
@@ -51,34 +54,34 @@ func placeOf(n *Node, t *eval.Term) *diag.Location {
 }
 
 // blame is a failure of a term. Its target is the term, or the domain whose record has it.
-func blame(n *Node, t *eval.Term, format string, args ...any) diag.Failure {
-	f := diag.Failure{Detail: fmt.Sprintf(format, args...), Target: diag.Quote(t.Raw), Location: placeOf(n, t)}
+func blame(n *Node, t *eval.Term, format string, args ...any) rule.Failure {
+	f := rule.Failure{Detail: fmt.Sprintf(format, args...), Target: phrase.Quote(t.Raw), Location: placeOf(n, t)}
 	if n.Depth > 0 {
-		f.Detail = "In the SPF record of " + diag.Quote(n.Domain) + ": " + f.Detail
-		f.Target = diag.Quote(n.Domain)
+		f.Detail = "In the SPF record of " + phrase.Quote(n.Domain) + ": " + f.Detail
+		f.Target = phrase.Quote(n.Domain)
 	}
 	return f
 }
 
-func blameIf(failed bool, n *Node, t *ResolvedTerm, format string, args ...any) diag.Failures {
+func blameIf(failed bool, n *Node, t *ResolvedTerm, format string, args ...any) rule.Failures {
 	if !failed {
 		return nil
 	}
-	return diag.Failures{blame(n, t.Term, format, args...)}
+	return rule.Failures{blame(n, t.Term, format, args...)}
 }
 
-type termCheck func(e *evidence, n *Node, t *ResolvedTerm) diag.Failures
+type termCheck func(e *evidence, n *Node, t *ResolvedTerm) rule.Failures
 
-func inTree(check termCheck) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures { return e.collect(e.nodes, check) }
+func inTree(check termCheck) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures { return e.collect(e.nodes, check) }
 }
 
-func inRecord(check termCheck) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures { return e.collect(e.nodes[:1], check) }
+func inRecord(check termCheck) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures { return e.collect(e.nodes[:1], check) }
 }
 
-func (e *evidence) collect(nodes []*Node, check termCheck) diag.Failures {
-	var list diag.Failures
+func (e *evidence) collect(nodes []*Node, check termCheck) rule.Failures {
+	var list rule.Failures
 	for _, n := range nodes {
 		for _, t := range n.Terms {
 			if t.Err != nil || !e.symptom(n, t.Term) {
@@ -92,46 +95,46 @@ func (e *evidence) collect(nodes []*Node, check termCheck) diag.Failures {
 const maxTold = 3
 
 // gathered merges many failures of a kind into one.
-func gathered(list diag.Failures) diag.Failures {
+func gathered(list rule.Failures) rule.Failures {
 	if len(list) <= maxTold {
 		return list
 	}
-	others := slices.Compact(diag.Map(list[1:], func(f diag.Failure) string { return cmp.Or(f.Target, "an empty term") }))
+	others := slices.Compact(kit.Map(list[1:], func(f rule.Failure) string { return cmp.Or(f.Target, "an empty term") }))
 	return list.Together("%s The same holds in %d other places: %s.", list[0].Detail, len(list)-1,
-		diag.Series(others, maxNamed/2))
+		phrase.Series(others, maxNamed/2))
 }
 
-func inNodes(check func(n *Node) string) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		var list diag.Failures
+func inNodes(check func(n *Node) string) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
+		var list rule.Failures
 		for _, n := range e.nodes[1:] {
 			if detail := check(n); detail != "" && (n.State == NodeUnknown || !e.symptom(n, nil)) {
-				list = append(list, diag.Failure{Detail: detail, Target: diag.Quote(n.Domain), Location: placeOf(n, nil)})
+				list = append(list, rule.Failure{Detail: detail, Target: phrase.Quote(n.Domain), Location: placeOf(n, nil)})
 			}
 		}
 		return gathered(list)
 	}
 }
 
-func suggesting(fails func(*evidence) diag.Failures) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures { return fails(e).Suggesting(e.suggested) }
+func suggesting(fails func(*evidence) rule.Failures) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures { return fails(e).Suggesting(e.suggested) }
 }
 
-var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 	return slices.Concat(recordRules, publicationRules,
 		on("spf.record.version", formRules, syntaxRules, termRules, policyRules, treeRules, limitRules, hostRules,
 			networkRules, explanationRules),
-		testRules.Reading(diag.FromRequest)).Reading(fromRecord)
+		testRules.Reading(rule.FromRequest)).Reading(fromRecord)
 })
 
-var verdicts = diag.Texts{
+var verdicts = rule.Texts{
 	"valid": {Headline: "SPF is set up correctly",
 		Sub: "Receivers can tell which hosts may send mail for the domain. Check the record again when you add a service."},
 }
 
 // verdictsNobody are the verdicts on a record that authorizes no host, where a domain without mail should publish
 // that, or where nothing else is known.
-var verdictsNobody = diag.Texts{
+var verdictsNobody = rule.Texts{
 	"valid": {Headline: "SPF authorizes no host to send mail for the domain",
 		Sub: "Receivers can tell that mail in its name is forged. List every host and service before you send any."},
 	"spf.senders.unlisted": {Headline: "SPF authorizes no host to send mail for the domain",
@@ -140,26 +143,26 @@ var verdictsNobody = diag.Texts{
 
 // The verdicts on a text alone mention the parts that were not examined.
 var (
-	verdictsAlone = diag.Texts{
+	verdictsAlone = rule.Texts{
 		"valid": {Headline: "SPF record is valid as far as its text tells",
 			Sub: "What it includes was not looked at. Look up the domain once the record is published."},
 	}
-	verdictsHosts = diag.Texts{
+	verdictsHosts = rule.Texts{
 		"valid": {Headline: "SPF record is valid as far as its text tells",
 			Sub: "The hosts that it names were not looked up. Look up the domain once the record is published."},
 	}
-	verdictsWhole = diag.Texts{
+	verdictsWhole = rule.Texts{
 		"valid": {Headline: "SPF record is valid",
 			Sub: "Publish it as the only SPF record of the domain, and check it again when you add a service."},
 	}
-	verdictsWholeNobody = diag.Texts{
+	verdictsWholeNobody = rule.Texts{
 		"valid": {Headline: "SPF record is valid, and authorizes no host to send mail",
 			Sub: "Publish it if the domain sends no mail. If it sends any, list every host and service that does."},
 	}
 )
 
 // texts returns the verdict texts that fit the evidence.
-func (e *evidence) texts() diag.Texts {
+func (e *evidence) texts() rule.Texts {
 	counted := func(t *ResolvedTerm) bool { return t.Reached && t.Name.Counted() }
 	leads := func(t *ResolvedTerm) bool { return t.Reached && (t.Name == eval.Include || t.Name == eval.Redirect) }
 	switch {

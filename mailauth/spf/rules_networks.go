@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
@@ -15,15 +18,15 @@ const (
 	wide6 = 32
 )
 
-var networkRules = diag.Rules[*evidence]{
-	thorough(diag.Rule[*evidence]{
+var networkRules = rule.Rules[*evidence]{
+	thorough(rule.Rule[*evidence]{
 		Code: "spf.network.everyone", Severity: diag.Critical, Weight: 5, Category: factorNetworks,
 		Ref:   "RFC 7208 section 11.4",
 		Title: "SPF authorizes the whole Internet", Requirement: "The networks do not cover the whole Internet",
 		Advice: "Narrow the networks to the hosts that send: anyone can send mail as the domain.",
 		Fails:  wholeInternet,
 	}),
-	thorough(diag.Rule[*evidence]{
+	thorough(rule.Rule[*evidence]{
 		Code: "spf.network.wide", Severity: diag.Warning, Weight: 3, Category: factorNetworks,
 		Ref: "RFC 7208 section 11.4", Title: "SPF authorizes a very large network",
 		Requirement: "No authorized network is wider than a /16 of IPv4 or a /32 of IPv6",
@@ -35,7 +38,7 @@ var networkRules = diag.Rules[*evidence]{
 			return ""
 		})),
 	}),
-	thorough(diag.Rule[*evidence]{
+	thorough(rule.Rule[*evidence]{
 		Code: "spf.network.special", Severity: diag.Warning, Weight: 2, Category: factorNetworks,
 		Ref:   "RFC 6890 section 2.2.2",
 		Title: "SPF authorizes a network that is not public", Requirement: "All networks are on the public Internet",
@@ -47,9 +50,9 @@ var networkRules = diag.Rules[*evidence]{
 		Ref:   "RFC 7208 section 5",
 		Title: "SPF has an IPv4-mapped address in ip6", Requirement: "No ip6 has an IPv4-mapped address",
 		Advice: "Write it with ip4: receivers treat clients with such an address as IPv4.",
-		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
 			return blameIf(t.Name == eval.IP6 && t.Valid && t.Network.Addr().Is4In6(), n, t,
-				"%q never matches.", diag.Quote(t.Raw))
+				"%q never matches.", phrase.Quote(t.Raw))
 		})),
 	},
 	{
@@ -57,19 +60,19 @@ var networkRules = diag.Rules[*evidence]{
 		Title:       "SPF has a network that does not begin at its first address",
 		Requirement: "Every network begins at its first address",
 		Advice:      "Write the first address of the network, or remove the prefix length if one host was meant.",
-		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
 			return blameIf(t.Network.IsValid() && t.Network != t.Network.Masked(), n, t,
-				"%q stands for %s.", diag.Quote(t.Raw), t.Network.Masked())
+				"%q stands for %s.", phrase.Quote(t.Raw), t.Network.Masked())
 		})),
 	},
 }
 
 // authorizing checks terms that authorize the hosts of a network; the test returns a clause about the term.
 func authorizing(test func(netip.Prefix) string) termCheck {
-	return func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+	return func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
 		for _, p := range t.Networks {
 			if clause := test(p); clause != "" && t.Reached && t.Qualifier == eval.QualifierPass {
-				return diag.Failures{blame(n, t.Term, "%q %s.", diag.Quote(t.Raw), clause)}
+				return rule.Failures{blame(n, t.Term, "%q %s.", phrase.Quote(t.Raw), clause)}
 			}
 		}
 		return nil
@@ -77,14 +80,14 @@ func authorizing(test func(netip.Prefix) string) termCheck {
 }
 
 // notPublic finds networks from which no mail comes. A finding about one applies to all of its kind.
-func notPublic(e *evidence) diag.Failures {
-	var list diag.Failures
-	kinds := diag.Map(specials, func(s special) string { return s.kind })
+func notPublic(e *evidence) rule.Failures {
+	var list rule.Failures
+	kinds := kit.Map(specials, func(s special) string { return s.kind })
 	for i, kind := range kinds {
 		if slices.Index(kinds, kind) < i {
 			continue
 		}
-		list = append(list, inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+		list = append(list, inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
 			var found []string
 			for _, p := range t.Networks {
 				if specialKind(p) == kind && !slices.Contains(found, p.String()) {
@@ -96,13 +99,13 @@ func notPublic(e *evidence) diag.Failures {
 				clause = strings.Replace(kind, "which is", "which are", 1)
 			}
 			return blameIf(len(found) > 0 && t.Reached && t.Qualifier == eval.QualifierPass, n, t, "%q stands for %s, %s.",
-				diag.Quote(t.Raw), diag.Series(found, maxNamed), clause)
+				phrase.Quote(t.Raw), phrase.Series(found, maxNamed), clause)
 		})(e)...)
 	}
 	return list
 }
 
-func wholeInternet(e *evidence) diag.Failures {
+func wholeInternet(e *evidence) rule.Failures {
 	list := inTree(authorizing(func(p netip.Prefix) string {
 		if p.Bits() == 0 {
 			return "stands for every address of its family"
@@ -118,7 +121,7 @@ func wholeInternet(e *evidence) diag.Failures {
 			all = append(all, t.Networks...)
 		}
 	}
-	return diag.FailIf(slices.ContainsFunc(SetOf(all...).Prefixes(), func(p netip.Prefix) bool { return p.Bits() == 0 }),
+	return rule.FailIf(slices.ContainsFunc(SetOf(all...).Prefixes(), func(p netip.Prefix) bool { return p.Bits() == 0 }),
 		"Together, the networks cover every address of one family.")
 }
 

@@ -6,17 +6,19 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
-func inSyntax(kinds ...eval.SyntaxKind) func(*evidence) diag.Failures {
-	return suggesting(func(e *evidence) diag.Failures {
-		var list diag.Failures
+func inSyntax(kinds ...eval.SyntaxKind) func(*evidence) rule.Failures {
+	return suggesting(func(e *evidence) rule.Failures {
+		var list rule.Failures
 		root := e.tree.Root
 		for i := range root.Faults {
 			f := &root.Faults[i]
 			if slices.Contains(kinds, f.Kind) && !e.joins(f.Begin, f.End) {
-				raw := diag.Quote(root.Record[f.Begin:f.End])
+				raw := phrase.Quote(root.Record[f.Begin:f.End])
 				where := fmt.Sprintf("At byte %d", f.Offset)
 				if raw != "" {
 					where += fmt.Sprintf(", in %q", raw)
@@ -25,8 +27,8 @@ func inSyntax(kinds ...eval.SyntaxKind) func(*evidence) diag.Failures {
 				if meant, _ := meantMechanism(raw); meant != "" && f.Kind == eval.BadMechanism {
 					text += fmt.Sprintf(", but one named %q", meant)
 				}
-				list = append(list, diag.Failure{
-					Detail: where + ": " + diag.Quote(text) + ".", Target: raw,
+				list = append(list, rule.Failure{
+					Detail: where + ": " + phrase.Quote(text) + ".", Target: raw,
 					Location: &diag.Location{Offset: f.Offset, Length: f.Length},
 				})
 			}
@@ -36,14 +38,14 @@ func inSyntax(kinds ...eval.SyntaxKind) func(*evidence) diag.Failures {
 }
 
 // syntaxRule makes the rule about errors of some kinds. Each of them makes receivers return permerror.
-func syntaxRule(code diag.Code, title, requirement, section, advice string, kinds ...eval.SyntaxKind) diag.Rule[*evidence] {
-	return diag.Rule[*evidence]{
+func syntaxRule(code diag.Code, title, requirement, section, advice string, kinds ...eval.SyntaxKind) rule.Rule[*evidence] {
+	return rule.Rule[*evidence]{
 		Code: code, Severity: diag.Critical, Weight: 1, Category: factorSyntax, Title: title, Requirement: requirement,
 		Ref: "RFC 7208 section " + section, Advice: advice, Fails: inSyntax(kinds...),
 	}
 }
 
-var syntaxRules = diag.Rules[*evidence]{
+var syntaxRules = rule.Rules[*evidence]{
 	syntaxRule("spf.syntax.length", "SPF record is too long to be evaluated", "The record is short enough to be read", "3.4",
 		"Shorten the record: receivers do not read one of this length.", eval.BadLength),
 	syntaxRule("spf.syntax.character", "Invalid character in the SPF record",
@@ -94,28 +96,28 @@ var syntaxRules = diag.Rules[*evidence]{
 }
 
 // glued finds terms joined to all: those that are invalid for that, and names that end in -all by mistake.
-func glued(e *evidence) diag.Failures {
+func glued(e *evidence) rule.Failures {
 	list := inSyntax(eval.GluedTerms)(e)
 	root := e.tree.Root
 	for _, t := range root.Terms {
 		if head, tail, ok := swallowed(root.Parsed, t.Term); ok && !e.symptom(root, t.Term) {
 			list = append(list, blame(root, t.Term, "%q is read as a name that ends in %s, not as %q and %s.",
-				diag.Quote(t.Raw), tail, diag.Quote(head), tail))
+				phrase.Quote(t.Raw), tail, phrase.Quote(head), tail))
 		}
 	}
 	return list
 }
 
-func explanationRule(code diag.Code, title, requirement, advice string, check func(t *ResolvedTerm) string) diag.Rule[*evidence] {
-	return diag.Rule[*evidence]{
+func explanationRule(code diag.Code, title, requirement, advice string, check func(t *ResolvedTerm) string) rule.Rule[*evidence] {
+	return rule.Rule[*evidence]{
 		Code: code, Severity: diag.Warning, Title: title, Requirement: requirement, Ref: "RFC 7208 section 6.2", Advice: advice,
 		DependsOn: []diag.Code{"spf.exp.unknown"}, When: hasExplanation,
-		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
 			if t.Name != eval.Exp || !t.Asked || t.Err != nil {
 				return nil
 			}
 			if detail := check(t); detail != "" {
-				return diag.Failures{blame(n, t.Term, "%s", detail)}
+				return rule.Failures{blame(n, t.Term, "%s", detail)}
 			}
 			return nil
 		}),
@@ -132,17 +134,17 @@ func hasExplanation(e *evidence) bool {
 }
 
 // explanationRules are about exp. They do not affect the result.
-var explanationRules = diag.Rules[*evidence]{
+var explanationRules = rule.Rules[*evidence]{
 	{
 		Code: "spf.exp.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 6.2",
 		Title: "SPF explanation could not be looked up", Requirement: "The name servers answer for the explanation",
 		Advice: "Check the name servers: without the text, senders do not learn why their mail failed.",
-		When:   hasExplanation, Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+		When:   hasExplanation, Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
 			if t.Name != eval.Exp || t.Err == nil {
 				return nil
 			}
-			return diag.Failures{blame(n, t.Term, "The explanation at %s could not be looked up: %s.", diag.Quote(t.Target),
-				diag.Quote(t.Err.Error()))}
+			return rule.Failures{blame(n, t.Term, "The explanation at %s could not be looked up: %s.", phrase.Quote(t.Target),
+				phrase.Quote(t.Err.Error()))}
 		}),
 	},
 	explanationRule("spf.exp.missing", "SPF explanation does not exist", "The explanation exists",
@@ -150,14 +152,14 @@ var explanationRules = diag.Rules[*evidence]{
 			if len(t.Texts) > 0 {
 				return ""
 			}
-			return fmt.Sprintf("%s has no TXT record with the explanation.", diag.Quote(t.Target))
+			return fmt.Sprintf("%s has no TXT record with the explanation.", phrase.Quote(t.Target))
 		}),
 	explanationRule("spf.exp.multiple", "SPF has more than one explanation", "There is only one explanation",
 		"Keep one TXT record at that name: with more than one, receivers use none.", func(t *ResolvedTerm) string {
 			if len(t.Texts) < 2 {
 				return ""
 			}
-			return fmt.Sprintf("%s has %d TXT records.", diag.Quote(t.Target), len(t.Texts))
+			return fmt.Sprintf("%s has %d TXT records.", phrase.Quote(t.Target), len(t.Texts))
 		}),
 	explanationRule("spf.exp.syntax", "SPF explanation has a syntax error", "The explanation is ASCII text with valid macros",
 		"Correct the text: receivers do not use an explanation with an error.", func(t *ResolvedTerm) string {
@@ -168,39 +170,39 @@ var explanationRules = diag.Rules[*evidence]{
 			if fault == "" {
 				return ""
 			}
-			return fmt.Sprintf("The explanation at %s has an error at byte %d: %s.", diag.Quote(t.Target), offset, fault)
+			return fmt.Sprintf("The explanation at %s has an error at byte %d: %s.", phrase.Quote(t.Target), offset, fault)
 		}),
 }
 
 // testRules are about the address that is tested. They are not about the record.
-var testRules = diag.Rules[*evidence]{
+var testRules = rule.Rules[*evidence]{
 	{
 		Code: "spf.ip.result", Severity: diag.Info, Ref: "RFC 7208 section 2.6",
 		Title: "Tested address does not pass", Requirement: "The tested address passes",
 		Advice: "List the host in the record if it sends mail for the domain.", When: func(e *evidence) bool {
 			return e.result != nil && e.result.Outcome != eval.Temperror && e.result.Outcome != eval.NeedsDNS && e.exists()
 		},
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			if e.result.Outcome == eval.Pass {
 				return nil
 			}
 			detail := fmt.Sprintf("The result for %s is %s.", e.ip, e.result.Outcome)
 			if e.result.MatchedTerm != "" {
 				detail = fmt.Sprintf("The result for %s is %s, because of %q in the record of %s.", e.ip, e.result.Outcome,
-					diag.Quote(e.result.MatchedTerm), diag.Quote(cmp.Or(e.result.MatchedDomain, "the domain")))
+					phrase.Quote(e.result.MatchedTerm), phrase.Quote(cmp.Or(e.result.MatchedDomain, "the domain")))
 			} else if e.result.Reason != "" {
-				detail = fmt.Sprintf("The result for %s is %s: %s.", e.ip, e.result.Outcome, diag.Quote(e.result.Reason))
+				detail = fmt.Sprintf("The result for %s is %s: %s.", e.ip, e.result.Outcome, phrase.Quote(e.result.Reason))
 			}
-			return diag.Failures{{Detail: detail, Target: e.ip.String()}}
+			return rule.Failures{{Detail: detail, Target: e.ip.String()}}
 		},
 	},
 	{
 		Code: "spf.ip.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 2.6",
 		Title: "Result for the tested address is not known", Requirement: "The result for the tested address is known",
 		Advice: "Look up the published record with the address, or try again if a name server did not answer.",
-		When:   func(e *evidence) bool { return e.result != nil && e.exists() }, Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.result.Outcome == eval.Temperror || e.result.Outcome == eval.NeedsDNS,
-				"The result for %s is not known: %s.", e.ip, diag.Quote(e.result.Reason)).About(e.ip.String())
+		When:   func(e *evidence) bool { return e.result != nil && e.exists() }, Fails: func(e *evidence) rule.Failures {
+			return rule.FailIf(e.result.Outcome == eval.Temperror || e.result.Outcome == eval.NeedsDNS,
+				"The result for %s is not known: %s.", e.ip, phrase.Quote(e.result.Reason)).About(e.ip.String())
 		},
 	},
 }

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 	"golang.org/x/net/publicsuffix"
 )
@@ -18,7 +21,7 @@ type seam struct {
 	part   int    // the character-string that begins there; 0 inside a string
 }
 
-var termStart = diag.Regexp(`(?i)[-+~?]?(?:include:|exists:|ip4:|ip6:|mx:|a:|redirect=|exp=)|v=spf1`)
+var termStart = kit.Regexp(`(?i)[-+~?]?(?:include:|exists:|ip4:|ip6:|mx:|a:|redirect=|exp=)|v=spf1`)
 
 // seams finds where spaces are missing: between two character-strings of which the second begins with a term, and
 // where a whole term is followed by a text that can only begin another.
@@ -150,45 +153,45 @@ func (e *evidence) symptom(n *Node, t *eval.Term) bool {
 }
 
 // joints finds places where two strings join to one term, although the second looks like the beginning of a term.
-func joints(e *evidence) diag.Failures {
-	return diag.FailEach(e.seams, func(s seam) diag.Failures {
+func joints(e *evidence) rule.Failures {
+	return rule.FailEach(e.seams, func(s seam) rule.Failures {
 		if s.part == 0 || strings.EqualFold(s.text, version) {
 			return nil
 		}
-		return diag.Failures{{
-			Detail:   fmt.Sprintf("String %d begins with %s, and no space precedes it.", s.part, diag.Quote(s.text)),
+		return rule.Failures{{
+			Detail:   fmt.Sprintf("String %d begins with %s, and no space precedes it.", s.part, phrase.Quote(s.text)),
 			Location: &diag.Location{Offset: s.offset, Length: len(s.text)},
 		}}
 	})
 }
 
 // runTogether finds terms that run together within a string.
-func runTogether(e *evidence) diag.Failures {
-	return diag.FailEach(e.seams, func(s seam) diag.Failures {
+func runTogether(e *evidence) rule.Failures {
+	return rule.FailEach(e.seams, func(s seam) rule.Failures {
 		if s.part > 0 || strings.EqualFold(s.text, version) {
 			return nil
 		}
-		return diag.Failures{{
-			Detail:   fmt.Sprintf("No space separates %q from %q.", diag.Quote(s.head), diag.Quote(s.text)),
-			Target:   diag.Quote(s.text),
+		return rule.Failures{{
+			Detail:   fmt.Sprintf("No space separates %q from %q.", phrase.Quote(s.head), phrase.Quote(s.text)),
+			Target:   phrase.Quote(s.text),
 			Location: &diag.Location{Offset: s.offset, Length: len(s.text)},
 		}}
 	})
 }
 
 // joinedRecords finds a second v=spf1 in the record.
-func joinedRecords(e *evidence) diag.Failures {
-	list := inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-		return blameIf(t.Unknown == "v", n, t, "%q appears again at byte %d.", diag.Quote(t.Raw), t.Offset)
+func joinedRecords(e *evidence) rule.Failures {
+	list := inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
+		return blameIf(t.Unknown == "v", n, t, "%q appears again at byte %d.", phrase.Quote(t.Raw), t.Offset)
 	})(e)
-	return append(list, diag.FailEach(e.seams, func(s seam) diag.Failures {
+	return append(list, rule.FailEach(e.seams, func(s seam) rule.Failures {
 		if !strings.EqualFold(s.text, version) {
 			return nil
 		}
-		return diag.Failures{{
-			Detail: fmt.Sprintf("%q appears again at byte %d, directly after %q.", diag.Quote(s.text), s.offset,
-				diag.Quote(s.head)),
-			Target: diag.Quote(s.head + s.text), Location: &diag.Location{Offset: s.offset, Length: len(s.text)},
+		return rule.Failures{{
+			Detail: fmt.Sprintf("%q appears again at byte %d, directly after %q.", phrase.Quote(s.text), s.offset,
+				phrase.Quote(s.head)),
+			Target: phrase.Quote(s.head + s.text), Location: &diag.Location{Offset: s.offset, Length: len(s.text)},
 		}}
 	})...)
 }

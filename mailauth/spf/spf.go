@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
@@ -43,7 +45,7 @@ type LookupReport struct {
 }
 
 // Rules describes the checks.
-func (*LookupReport) Rules() []diag.RuleInfo { return rules().Describe() }
+func (*LookupReport) Rules() []rule.Description { return rules().Describe() }
 
 // Lookup examines the record of a domain and its tree. The error is a *[diag.InputError], that of the context if it
 // ended, or wraps [diag.ErrUnavailable] if every lookup failed.
@@ -52,7 +54,7 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 		req.Name = req.Domain.Name()
 	}
 	if req.Name.IsZero() {
-		return nil, diag.Invalid("domain", "is missing")
+		return nil, input.Invalid("domain", "is missing")
 	}
 	if err := checkName(req.Name); err != nil {
 		return nil, err
@@ -108,22 +110,22 @@ type ValidateReport struct {
 }
 
 // Rules describes the checks.
-func (*ValidateReport) Rules() []diag.RuleInfo { return rules().Describe() }
+func (*ValidateReport) Rules() []rule.Description { return rules().Describe() }
 
 // Validate examines the text of a record alone, without DNS queries: the contribution of other records and hosts is
 // unknown, and the report says so. The error is a *[diag.InputError].
 func Validate(req ValidateRequest) (*ValidateReport, error) {
 	if req.Record == "" {
-		return nil, diag.Invalid("record", "is missing")
+		return nil, input.Invalid("record", "is missing")
 	}
 	if len(req.Record) > eval.MaxRecordLength {
-		return nil, diag.Invalid("record", "is longer than %d bytes", eval.MaxRecordLength)
+		return nil, input.Invalid("record", "is longer than %d bytes", eval.MaxRecordLength)
 	}
 	if err := checkName(req.Domain); err != nil {
 		return nil, err
 	}
 	if strings.Join(pasted(req.Record), "") == "" {
-		return nil, diag.Invalid("record", "is empty")
+		return nil, input.Invalid("record", "is empty")
 	}
 	e := outline(req.Record, req.Domain, req.IP.Addr)
 	e.suggest()
@@ -140,9 +142,9 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 func checkName(n diag.Name) error {
 	switch {
 	case n.String() == ".":
-		return diag.Invalid("domain", "is the root, which has no SPF record")
+		return input.Invalid("domain", "is the root, which has no SPF record")
 	case strings.HasPrefix(n.String(), "*"):
-		return diag.Invalid("domain", "is a wildcard; ask for a name that it covers")
+		return input.Invalid("domain", "is a wildcard; ask for a name that it covers")
 	default:
 		return nil
 	}
@@ -153,13 +155,13 @@ const maxSender = 320
 
 func checkSender(s string) error {
 	if len(s) > maxSender {
-		return diag.Invalid("sender", "is longer than %d bytes", maxSender)
+		return input.Invalid("sender", "is longer than %d bytes", maxSender)
 	}
 	if i := strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }); i >= 0 {
-		return diag.Invalid("sender", "has a control character at byte %d", i)
+		return input.Invalid("sender", "has a control character at byte %d", i)
 	}
 	if strings.HasSuffix(s, "@") {
-		return diag.Invalid("sender", "has no domain")
+		return input.Invalid("sender", "has no domain")
 	}
 	return nil
 }

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
 // suggest stores the record that should be published in the evidence, unless relevant facts are unknown.
 func (e *evidence) suggest() {
-	if open := e.Unanswered(); len(open) == 0 || slices.Equal(open, []diag.Source{fromType99}) {
+	if open := e.Unanswered(); len(open) == 0 || slices.Equal(open, []rule.Source{fromType99}) {
 		e.suggested = e.corrected()
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
 
@@ -22,7 +23,7 @@ const (
 )
 
 // Values lists the ways.
-func (Via) Values() []string { return diag.Values(ViaRoot, viaInclude, viaRedirect) }
+func (Via) Values() []string { return kit.Values(ViaRoot, viaInclude, viaRedirect) }
 
 // A NodeState is the lookup result at a node of the tree.
 type NodeState string
@@ -160,10 +161,10 @@ func (t *Tree) terms() iter.Seq2[*Node, *ResolvedTerm] {
 // voids names the terms that count as a void lookup by one of the fields Void, Void4, Void6.
 func (t *Tree) voids(is func(*ResolvedTerm) bool) (list []string) {
 	for n, r := range t.terms() {
-		switch text := diag.Quote(r.Raw); {
+		switch text := phrase.Quote(r.Raw); {
 		case !is(r):
 		case n.Depth > 0:
-			list = append(list, text+" of "+diag.Quote(n.Domain))
+			list = append(list, text+" of "+phrase.Quote(n.Domain))
 		default:
 			list = append(list, text)
 		}

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
@@ -21,7 +22,7 @@ func (r *LookupReport) View() *view.View {
 		v.Fact("hosts", r.Authorized.text(), "spf.network")
 		v.Fact("all others", others(r.AllQualifier), "spf.all")
 	}
-	v.Fact("services", diag.Series(diag.Map(r.Providers, func(p Provider) string { return p.Name }), 4))
+	v.Fact("services", phrase.Series(kit.Map(r.Providers, func(p Provider) string { return p.Name }), 4))
 	v.Fact("address", r.IPTest.text(), "spf.ip")
 	v.BriefIf(r.Record != "", alone(r.AllQualifier), r.DNSLookups.text()+" lookups", r.Authorized.text())
 	if r.Tree != nil && len(r.Tree.Children) > 0 {
@@ -37,7 +38,7 @@ func (r *ValidateReport) View() *view.View {
 	v.Fact("record", r.Record)
 	v.Fact("lookups", r.DNSLookups.text(), "spf.lookups")
 	v.Fact("all others", others(r.AllQualifier), "spf.all")
-	length := fmt.Sprintf("%d bytes in %s", r.LengthBytes, diag.Count(r.StringsCount, "string"))
+	length := fmt.Sprintf("%d bytes in %s", r.LengthBytes, phrase.Count(r.StringsCount, "string"))
 	v.Fact("length", length, "spf.record.oversized")
 	v.Fact("address", r.IPTest.text(), "spf.ip")
 	d := v.Rows(view.Table, "Terms", "term", "lookups", "if it matches")
@@ -75,7 +76,7 @@ func (a Authorized) text() string { return hostsText(a.IP4AddressCount, len(a.IP
 
 func hostsText(ip4 int64, ip6 int) string {
 	return cmp.Or(view.If(ip4 == 1<<32, "the whole Internet may send"), view.List(
-		view.If(ip4 != 0, diag.Count(ip4, "IPv4 host")), view.If(ip6 != 0, diag.Count(ip6, "IPv6 network"))), "no hosts")
+		view.If(ip4 != 0, phrase.Count(ip4, "IPv4 host")), view.If(ip6 != 0, phrase.Count(ip6, "IPv6 network"))), "no hosts")
 }
 
 func others(q eval.Qualifier) string {

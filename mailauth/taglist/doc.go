@@ -21,5 +21,5 @@
 // [Fault]; the protocol checks the values, and adds its own faults with [List.Add]. The methods of a [Kit] complete
 // its rules:
 //
-//	kit.Syntax(diag.Rule[*evidence]{Code: "bimi.record.syntax", Severity: diag.Error, Weight: 5})
+//	kit.Syntax(rule.Rule[*evidence]{Code: "bimi.record.syntax", Severity: diag.Error, Weight: 5})
 package taglist

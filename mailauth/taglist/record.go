@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 )
 
@@ -171,10 +173,10 @@ var Entities = strings.NewReplacer("&#59;", ";", "&semi;", ";", "&#61;", "=", "&
 	"&amp;", "&", "&quot;", `"`, "&#34;", `"`, "&nbsp;", " ", "&#160;", " ")
 
 // long finds character-strings that cannot be published (RFC 1035 section 3.3).
-func (found *Found) long() diag.Failures {
+func (found *Found) long() rule.Failures {
 	for i, s := range found.Strings {
 		if len(s) > diag.MaxTXTString {
-			return diag.Fail("String %d of %d has %d bytes; a string has at most %d.", i+1, len(found.Strings), len(s),
+			return rule.Fail("String %d of %d has %d bytes; a string has at most %d.", i+1, len(found.Strings), len(s),
 				diag.MaxTXTString)
 		}
 	}
@@ -184,8 +186,8 @@ func (found *Found) long() diag.Failures {
 // joints finds places where a string begins with a tag, and the one before it does not end with a semicolon: strings
 // are joined without a separator (RFC 6376 section 3.6.2.2). A full string was split by a program, at any place, and
 // a name without an equals sign continues in the next string.
-func (found *Found) joints() diag.Failures {
-	var list diag.Failures
+func (found *Found) joints() rule.Failures {
+	var list rule.Failures
 	f, text, offset := found.List.format, found.List.Text, 0
 	for i, s := range found.Strings {
 		before := strings.TrimRight(text[:offset], f.white())
@@ -193,7 +195,7 @@ func (found *Found) joints() diag.Failures {
 		last := before[strings.LastIndex(before, ";")+1:]
 		complete := i > 0 && len(found.Strings[i-1]) < diag.MaxTXTString && strings.Contains(last, "=")
 		if name, ok := f.startsTag(text[at:]); ok && complete {
-			list = append(list, diag.Failure{
+			list = append(list, rule.Failure{
 				Detail:   fmt.Sprintf("String %d begins with %s=, and no semicolon precedes it.", i+1, name),
 				Location: &diag.Location{Offset: at, Length: len(name)}, Target: name,
 			})
@@ -269,7 +271,7 @@ func Nearest(typed string, words ...string) string {
 		if len(w) >= 6 {
 			allowed = 2
 		}
-		switch d := diag.Distance(typed, strings.ToLower(w)); {
+		switch d := phrase.Distance(typed, strings.ToLower(w)); {
 		case d > allowed || len(w) < 3 && d > 0 || d > least:
 		case d == least:
 			tie = true

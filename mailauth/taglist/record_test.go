@@ -6,6 +6,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -98,24 +99,24 @@ func TestFind(t *testing.T) {
 	require.Equal(t, []Stray{{"hello", "it does not begin with v=DMARC1"}}, dmarc.Read("hello").Strays)
 }
 
-var kit = Kit[*Found]{
+var tagRules = Kit[*Found]{
 	Format: dmarc, Ref: "RFC 7489 section 6.4", Found: func(f *Found) *Found { return f },
 	Suggest: func(*Found) string { return "v=DMARC1; p=none" },
 }
 
-var factors = []diag.Category{{Code: "a", Label: "A"}, {Code: "b", Label: "B"}, {Code: "c", Label: "C"}}
+var factors = []rule.Category{{Code: "a", Label: "A"}, {Code: "b", Label: "B"}, {Code: "c", Label: "C"}}
 
 // rules are those of a protocol, in the form that packages use.
-var rules = diag.Rules[*Found]{
-	kit.Version(diag.Rule[*Found]{Code: "dmarc.record.version", Severity: diag.Critical, Weight: 1, Category: factors[0]}),
-	kit.Stray(diag.Rule[*Found]{Code: "dmarc.record.stray", Severity: diag.Warning}),
-	kit.Multiple(diag.Rule[*Found]{Code: "dmarc.record.multiple", Severity: diag.Critical, Weight: 1, Category: factors[1]}),
-	kit.Syntax(diag.Rule[*Found]{Code: "dmarc.record.semicolon", Severity: diag.Error}, Unparted),
-	kit.Syntax(diag.Rule[*Found]{Code: "dmarc.record.syntax", Severity: diag.Error, Weight: 1, Category: factors[2]}),
-	kit.Repeated(diag.Rule[*Found]{Code: "dmarc.record.repeated", Severity: diag.Error, Advice: "Keep one."}),
-	kit.Unknown(diag.Rule[*Found]{Code: "dmarc.record.unknown_tag", Severity: diag.Info}),
-	kit.Joined(diag.Rule[*Found]{Code: "dmarc.record.joined", Severity: diag.Error}),
-	kit.Long(diag.Rule[*Found]{Code: "dmarc.record.string", Severity: diag.Error}),
+var rules = rule.Rules[*Found]{
+	tagRules.Version(rule.Rule[*Found]{Code: "dmarc.record.version", Severity: diag.Critical, Weight: 1, Category: factors[0]}),
+	tagRules.Stray(rule.Rule[*Found]{Code: "dmarc.record.stray", Severity: diag.Warning}),
+	tagRules.Multiple(rule.Rule[*Found]{Code: "dmarc.record.multiple", Severity: diag.Critical, Weight: 1, Category: factors[1]}),
+	tagRules.Syntax(rule.Rule[*Found]{Code: "dmarc.record.semicolon", Severity: diag.Error}, Unparted),
+	tagRules.Syntax(rule.Rule[*Found]{Code: "dmarc.record.syntax", Severity: diag.Error, Weight: 1, Category: factors[2]}),
+	tagRules.Repeated(rule.Rule[*Found]{Code: "dmarc.record.repeated", Severity: diag.Error, Advice: "Keep one."}),
+	tagRules.Unknown(rule.Rule[*Found]{Code: "dmarc.record.unknown_tag", Severity: diag.Info}),
+	tagRules.Joined(rule.Rule[*Found]{Code: "dmarc.record.joined", Severity: diag.Error}),
+	tagRules.Long(rule.Rule[*Found]{Code: "dmarc.record.string", Severity: diag.Error}),
 }
 
 func TestKit(t *testing.T) {

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 )
 
@@ -21,8 +24,8 @@ type Kit[E any] struct {
 }
 
 // Stray finds texts that were probably meant as records beside a valid one.
-func (k Kit[E]) Stray(r diag.Rule[E]) diag.Rule[E] {
-	return k.fill(r, diag.Rule[E]{
+func (k Kit[E]) Stray(r rule.Rule[E]) rule.Rule[E] {
+	return k.fill(r, rule.Rule[E]{
 		Title:       "Another TXT record looks like a broken " + k.Format.Protocol + " record",
 		Requirement: "No other TXT record looks like " + k.Format.Protocol,
 		Advice:      "Remove the malformed record: " + k.readers() + " ignore it.", Fails: k.strays,
@@ -30,14 +33,14 @@ func (k Kit[E]) Stray(r diag.Rule[E]) diag.Rule[E] {
 }
 
 // Version finds texts that were probably meant as records if there is no record.
-func (k Kit[E]) Version(r diag.Rule[E]) diag.Rule[E] {
-	return k.fill(r, diag.Rule[E]{
+func (k Kit[E]) Version(r rule.Rule[E]) rule.Rule[E] {
+	return k.fill(r, rule.Rule[E]{
 		Title:       k.Format.Protocol + " record does not begin with v=" + k.Format.Version,
 		Requirement: "The " + k.Format.Protocol + " record begins with v=" + k.Format.Version,
 		Advice: "Begin the record with exactly v=" + k.Format.Version + "; in this letter case: " + k.readers() +
 			" ignore all others.",
 		When: func(e E) bool { return len(k.Found(e).Records)+len(k.Found(e).Strays) > 0 },
-		Fails: func(e E) diag.Failures {
+		Fails: func(e E) rule.Failures {
 			if len(k.Found(e).Records) > 0 {
 				return nil
 			}
@@ -47,24 +50,24 @@ func (k Kit[E]) Version(r diag.Rule[E]) diag.Rule[E] {
 }
 
 // Multiple finds more than one record.
-func (k Kit[E]) Multiple(r diag.Rule[E]) diag.Rule[E] {
-	return k.fill(r, diag.Rule[E]{
+func (k Kit[E]) Multiple(r rule.Rule[E]) rule.Rule[E] {
+	return k.fill(r, rule.Rule[E]{
 		Title:       "More than one " + k.Format.Protocol + " record",
 		Requirement: "There is only one " + k.Format.Protocol + " record",
 		Advice:      "Remove all records but one: with several, " + k.readers() + " behave as if there were none.",
-		Fails: func(e E) diag.Failures {
+		Fails: func(e E) rule.Failures {
 			n := len(k.Found(e).Records)
-			return diag.FailIf(n > 1, "There are %d records that begin with v=%s.", n, k.Format.Version)
+			return rule.FailIf(n > 1, "There are %d records that begin with v=%s.", n, k.Format.Version)
 		},
 	})
 }
 
 // Syntax finds faults of the kinds, or of those of syntax.
-func (k Kit[E]) Syntax(r diag.Rule[E], kinds ...Kind) diag.Rule[E] {
+func (k Kit[E]) Syntax(r rule.Rule[E], kinds ...Kind) rule.Rule[E] {
 	if len(kinds) == 0 {
 		kinds = syntax
 	}
-	return k.fill(r, diag.Rule[E]{
+	return k.fill(r, rule.Rule[E]{
 		Title:       "Syntax error in the " + k.Format.Protocol + " record",
 		Requirement: "The " + k.Format.Protocol + " record has a valid syntax",
 		Advice:      "Write each " + k.Format.noun() + " as name=value, and a semicolon between two of them.", When: k.One,
@@ -73,13 +76,13 @@ func (k Kit[E]) Syntax(r diag.Rule[E], kinds ...Kind) diag.Rule[E] {
 }
 
 // Repeated finds tags that appear twice.
-func (k Kit[E]) Repeated(r diag.Rule[E]) diag.Rule[E] {
+func (k Kit[E]) Repeated(r rule.Rule[E]) rule.Rule[E] {
 	noun := k.Format.noun()
 	advice := "Remove the second one: a record in which a tag appears twice is not valid."
 	if k.Format.Fields {
 		advice = "Remove the second one: " + k.readers() + " use the first."
 	}
-	return k.fill(r, diag.Rule[E]{
+	return k.fill(r, rule.Rule[E]{
 		Title:       strings.ToUpper(noun[:1]) + noun[1:] + " of the record appears twice",
 		Requirement: "No " + noun + " of the record appears twice", Advice: advice, When: k.One,
 		Fails: k.Faults(Repeated),
@@ -87,9 +90,9 @@ func (k Kit[E]) Repeated(r diag.Rule[E]) diag.Rule[E] {
 }
 
 // Unknown finds tags that the protocol does not define.
-func (k Kit[E]) Unknown(r diag.Rule[E]) diag.Rule[E] {
+func (k Kit[E]) Unknown(r rule.Rule[E]) rule.Rule[E] {
 	noun := k.Format.noun()
-	return k.fill(r, diag.Rule[E]{
+	return k.fill(r, rule.Rule[E]{
 		Title:       "Unknown " + noun + " in the " + k.Format.Protocol + " record",
 		Requirement: "Every " + noun + " of the record is one that " + k.Format.Protocol + " defines",
 		Advice:      "Check the spelling: " + k.readers() + " ignore a " + noun + " that they do not know.", When: k.One,
@@ -98,30 +101,30 @@ func (k Kit[E]) Unknown(r diag.Rule[E]) diag.Rule[E] {
 }
 
 // Joined finds character-strings that join to an unintended text.
-func (k Kit[E]) Joined(r diag.Rule[E]) diag.Rule[E] {
-	return k.fill(r, diag.Rule[E]{
+func (k Kit[E]) Joined(r rule.Rule[E]) rule.Rule[E] {
+	return k.fill(r, rule.Rule[E]{
 		Title:       "No semicolon between two strings of the record",
 		Requirement: "The character-strings of the record join without breaking tags",
 		Advice:      "Add a semicolon at the end of the first string: strings are joined without anything between them.",
-		When:        k.One, Fails: func(e E) diag.Failures { return k.suggesting(e, k.Found(e).joints()) },
+		When:        k.One, Fails: func(e E) rule.Failures { return k.suggesting(e, k.Found(e).joints()) },
 	})
 }
 
 // Long finds character-strings of more than 255 bytes, which an unpublished text may have.
-func (k Kit[E]) Long(r diag.Rule[E]) diag.Rule[E] {
-	return k.fill(r, diag.Rule[E]{
+func (k Kit[E]) Long(r rule.Rule[E]) rule.Rule[E] {
+	return k.fill(r, rule.Rule[E]{
 		Title:       "Character-string longer than 255 bytes",
 		Requirement: "Every character-string of the record has at most 255 bytes",
 		Advice:      "Split the record into strings of at most 255 bytes.", When: k.One,
-		Fails: func(e E) diag.Failures { return k.Found(e).long() },
+		Fails: func(e E) rule.Failures { return k.Found(e).long() },
 	})
 }
 
 // Line finds that the text is a line of a zone file, of which only the strings in quotes are the record.
-func (k Kit[E]) Line(r diag.Rule[E]) diag.Rule[E] {
-	return k.fill(r, diag.Rule[E]{
+func (k Kit[E]) Line(r rule.Rule[E]) rule.Rule[E] {
+	return k.fill(r, rule.Rule[E]{
 		Title: LineTitle, Requirement: LineRequirement, Advice: LineAdvice, Ref: "RFC 1035 section 5.1", When: k.One,
-		Fails: func(e E) diag.Failures { return diag.FailIf(k.Found(e).Line, LineDetail) },
+		Fails: func(e E) rule.Failures { return rule.FailIf(k.Found(e).Line, LineDetail) },
 	})
 }
 
@@ -135,13 +138,13 @@ const (
 )
 
 // Faults returns the faults of the kinds, for rules of the protocol's own.
-func (k Kit[E]) Faults(kinds ...Kind) func(E) diag.Failures {
-	return func(e E) diag.Failures {
-		var list diag.Failures
+func (k Kit[E]) Faults(kinds ...Kind) func(E) rule.Failures {
+	return func(e E) rule.Failures {
+		var list rule.Failures
 		for _, f := range k.Found(e).List.Faults {
 			if slices.Contains(kinds, f.Kind) {
-				list = append(list, diag.Failure{
-					Detail: diag.Sentence(f.Text), Location: &diag.Location{Offset: f.Offset, Length: f.Length},
+				list = append(list, rule.Failure{
+					Detail: phrase.Sentence(f.Text), Location: &diag.Location{Offset: f.Offset, Length: f.Length},
 				})
 			}
 		}
@@ -152,9 +155,9 @@ func (k Kit[E]) Faults(kinds ...Kind) func(E) diag.Failures {
 // One reports whether there is exactly one record.
 func (k Kit[E]) One(e E) bool { return len(k.Found(e).Records) == 1 }
 
-func (k Kit[E]) strays(e E) diag.Failures {
-	return k.suggesting(e, diag.FailEach(k.Found(e).Strays, func(s Stray) diag.Failures {
-		f := diag.Fail("%s ignore the TXT record %q: %s.", k.Format.Readers, diag.Quote(s.Text), s.Why)
+func (k Kit[E]) strays(e E) rule.Failures {
+	return k.suggesting(e, rule.FailEach(k.Found(e).Strays, func(s Stray) rule.Failures {
+		f := rule.Fail("%s ignore the TXT record %q: %s.", k.Format.Readers, phrase.Quote(s.Text), s.Why)
 		if kind := OtherKind(s.Text); kind != "" && s.Why == "it is "+kind {
 			f[0].Advice = "Enter the " + k.Format.Protocol + " record instead: this is " + kind + "."
 		}
@@ -162,7 +165,7 @@ func (k Kit[E]) strays(e E) diag.Failures {
 	}))
 }
 
-func (k Kit[E]) suggesting(e E, list diag.Failures) diag.Failures {
+func (k Kit[E]) suggesting(e E, list rule.Failures) rule.Failures {
 	if k.Suggest == nil || len(list) == 0 {
 		return list
 	}
@@ -171,7 +174,7 @@ func (k Kit[E]) suggesting(e E, list diag.Failures) diag.Failures {
 
 func (k Kit[E]) readers() string { return strings.ToLower(k.Format.Readers) }
 
-func (k Kit[E]) fill(r, usual diag.Rule[E]) diag.Rule[E] {
+func (k Kit[E]) fill(r, usual rule.Rule[E]) rule.Rule[E] {
 	r.Title = cmp.Or(r.Title, usual.Title)
 	r.Requirement = cmp.Or(r.Requirement, usual.Requirement)
 	r.Advice = cmp.Or(r.Advice, usual.Advice)
@@ -253,7 +256,7 @@ func (found *Found) Sources(e *Elsewhere) []string {
 	case len(found.Strays) == 0 && len(e.Places) > 0:
 		return []string{e.Places[0].Record}
 	}
-	return diag.Map(found.Strays, func(s Stray) string { return s.Text })
+	return kit.Map(found.Strays, func(s Stray) string { return s.Text })
 }
 
 // A Finder makes the rules about records that are not where readers look for them. Like its [Kit] it fills in the
@@ -295,35 +298,35 @@ func (k Finder[E]) Nothing(e E) string {
 }
 
 // Location finds records at wrong names if the right one has no record.
-func (k Finder[E]) Location(r diag.Rule[E]) diag.Rule[E] {
+func (k Finder[E]) Location(r rule.Rule[E]) rule.Rule[E] {
 	protocol := k.Format.Protocol
-	return k.fill(r, diag.Rule[E]{
+	return k.fill(r, rule.Rule[E]{
 		Title:       protocol + " record is published at the wrong name",
 		Requirement: "The " + protocol + " record is published at " + k.Label,
 		Advice: "Publish the record at " + k.Label + " below the domain, and remove the other: " + k.readers() +
 			" look nowhere else.",
-		Fails: func(e E) diag.Failures {
+		Fails: func(e E) rule.Failures {
 			if len(k.Found(e).Records) > 0 {
 				return nil
 			}
-			return k.suggesting(e, diag.FailEach(k.Elsewhere(e).Places, func(p Place) diag.Failures {
-				return diag.Fail("The record %q is published at %s, which is the wrong place: %s look at %s.",
-					diag.Quote(p.Record), p.Name, k.readers(), k.Name(e)).About(p.Name)
+			return k.suggesting(e, rule.FailEach(k.Elsewhere(e).Places, func(p Place) rule.Failures {
+				return rule.Fail("The record %q is published at %s, which is the wrong place: %s look at %s.",
+					phrase.Quote(p.Record), p.Name, k.readers(), k.Name(e)).About(p.Name)
 			}))
 		},
 	})
 }
 
 // Alias finds that the name of the record is an alias of a name without a record.
-func (k Finder[E]) Alias(r diag.Rule[E]) diag.Rule[E] {
+func (k Finder[E]) Alias(r rule.Rule[E]) rule.Rule[E] {
 	protocol := k.Format.Protocol
-	return k.fill(r, diag.Rule[E]{
+	return k.fill(r, rule.Rule[E]{
 		Title:       "CNAME at " + k.Label + " leads to no " + protocol + " record",
 		Requirement: "If " + k.Label + " is an alias, it leads to the " + protocol + " record",
 		Ref:         "RFC 1034 section 3.6.2",
 		Advice: "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: a name " +
 			"cannot have both.",
-		Fails: func(e E) diag.Failures {
+		Fails: func(e E) rule.Failures {
 			at, aliases := k.At(e), k.Aliases(e)
 			if len(k.Found(e).Records) > 0 || len(aliases) == 0 {
 				return nil
@@ -333,23 +336,23 @@ func (k Finder[E]) Alias(r diag.Rule[E]) diag.Rule[E] {
 				what = "does not exist"
 			}
 			target := strings.TrimSuffix(aliases[len(aliases)-1], ".")
-			return diag.Fail("%s is an alias (CNAME) of %s, which %s.", k.Name(e), target, what)
+			return rule.Fail("%s is an alias (CNAME) of %s, which %s.", k.Name(e), target, what)
 		},
 	})
 }
 
 // Wildcard finds texts of other kinds that a wildcard returns at the name.
-func (k Finder[E]) Wildcard(r diag.Rule[E]) diag.Rule[E] {
+func (k Finder[E]) Wildcard(r rule.Rule[E]) rule.Rule[E] {
 	protocol := k.Format.Protocol
-	return k.fill(r, diag.Rule[E]{
+	return k.fill(r, rule.Rule[E]{
 		Title:       "Wildcard TXT record answers at " + k.Label,
 		Requirement: "No wildcard TXT record of another kind answers at " + k.Label, Ref: "RFC 4592 section 2.2.1",
 		Advice: "Publish the record at " + k.Label + ": it takes precedence over the wildcard, which can stay.",
-		Fails: func(e E) diag.Failures {
+		Fails: func(e E) rule.Failures {
 			text := k.Elsewhere(e).Wildcard
 			domain := strings.TrimPrefix(k.Name(e), k.Label+".")
-			return diag.FailIf(text != "", "The wildcard *.%s answers at %s with %q, which is no %s record.",
-				domain, k.Name(e), diag.Quote(text), protocol)
+			return rule.FailIf(text != "", "The wildcard *.%s answers at %s with %q, which is no %s record.",
+				domain, k.Name(e), phrase.Quote(text), protocol)
 		},
 	})
 }

@@ -7,7 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 // A Format describes the records of one protocol.
@@ -132,7 +133,7 @@ func (l *List) Extensions() []Tag {
 
 // String prints the tags, with a semicolon and a space between them.
 func (l *List) String() string {
-	return strings.Join(diag.Map(l.Tags, func(t Tag) string { return t.Name + "=" + t.Value }), "; ")
+	return strings.Join(kit.Map(l.Tags, func(t Tag) string { return t.Name + "=" + t.Value }), "; ")
 }
 
 // Parse reads a record and collects all faults.
@@ -187,17 +188,17 @@ func (l *List) tag(raw string, offset int, last bool, seen map[string]bool) {
 		l.fault(Empty, offset+len(raw), 1, "there is nothing before a semicolon")
 		return
 	case !ok:
-		l.fault(NoEquals, offset, len(spec), "%q has no equals sign", diag.Quote(spec))
+		l.fault(NoEquals, offset, len(spec), "%q has no equals sign", phrase.Quote(spec))
 		return
 	}
 	t := Tag{Name: strings.TrimRight(name, white), Value: strings.TrimLeft(value, white)}
 	t.Offset, t.Length = offset, len(spec)
 	t.ValueOffset = offset + len(spec) - len(t.Value)
 	if equals := offset + len(t.Name); f.Fields && t.ValueOffset-equals > 1 {
-		l.fault(blank, equals, t.ValueOffset-equals, "there is white space at the equals sign of %s", diag.Quote(t.Name))
+		l.fault(blank, equals, t.ValueOffset-equals, "there is white space at the equals sign of %s", phrase.Quote(t.Name))
 	}
 	if !f.ValidName(t.Name) {
-		l.fault(BadName, offset, len(t.Name), "%q cannot be the name of a %s", diag.Quote(t.Name), f.noun())
+		l.fault(BadName, offset, len(t.Name), "%q cannot be the name of a %s", phrase.Quote(t.Name), f.noun())
 		return
 	}
 	key := t.Name
@@ -219,7 +220,7 @@ func (l *List) check(t Tag) {
 	}
 	_, known := f.definition(t.Name)
 	if !known {
-		meant, names := "", diag.Map(f.Tags, func(d Definition) string { return d.Name })
+		meant, names := "", kit.Map(f.Tags, func(d Definition) string { return d.Name })
 		if d := Nearest(t.Name, names...); strings.EqualFold(d, t.Name) {
 			meant = fmt.Sprintf("; it is written %q", d)
 		} else if d != "" {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 // A fault is the meaning of a result type, with advice.
@@ -80,7 +82,7 @@ const (
 	held                  // it was not delivered over this session
 )
 
-var policyMode = diag.Regexp(`(?i)\bmode"?\s*:\s*"?(enforce|testing|none)\b`)
+var policyMode = kit.Regexp(`(?i)\bmode"?\s*:\s*"?(enforce|testing|none)\b`)
 
 // mode returns the mode of the MTA-STS policy that the sender saw; empty if the report does not state it.
 func (p *PolicyReport) mode() string {
@@ -176,15 +178,15 @@ func (o *cause) finding() diag.Finding {
 		f.Severity = diag.Error
 	}
 	to := ""
-	if hosts := diag.Map(o.hosts, diag.Quote); len(hosts) > 0 {
-		to = " to " + diag.Series(hosts, 3)
+	if hosts := kit.Map(o.hosts, phrase.Quote); len(hosts) > 0 {
+		to = " to " + phrase.Series(hosts, 3)
 		f.Target = hosts[0]
 	}
 	said := ""
 	if o.said != "" {
 		said = fmt.Sprintf(" The sender adds: %s.", quote(o.said))
 	}
-	f.Detail = fmt.Sprintf("%s%s: %s %s%s", diag.Count(o.sessions, "session"), to, o.fault.detail, o.then, said)
+	f.Detail = fmt.Sprintf("%s%s: %s %s%s", phrase.Count(o.sessions, "session"), to, o.fault.detail, o.then, said)
 	return f
 }
 

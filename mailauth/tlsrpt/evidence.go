@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/diagkit/diagkit/mailauth/taglist"
@@ -44,17 +46,17 @@ type destination struct {
 }
 
 const (
-	fromRecord    diag.Source = "record"    // the TXT records at the name
-	fromMail      diag.Source = "mail"      // whether the domain receives mail
-	fromElsewhere diag.Source = "elsewhere" // wrong names, which matter only if the right one has no record
-	fromReports   diag.Source = "reports"   // whether reports arrive at every destination
-	fromPolicies  diag.Source = "policies"  // MTA-STS and DANE
+	fromRecord    rule.Source = "record"    // the TXT records at the name
+	fromMail      rule.Source = "mail"      // whether the domain receives mail
+	fromElsewhere rule.Source = "elsewhere" // wrong names, which matter only if the right one has no record
+	fromReports   rule.Source = "reports"   // whether reports arrive at every destination
+	fromPolicies  rule.Source = "policies"  // MTA-STS and DANE
 )
 
-// Unanswered implements [diag.Unanswerer].
-func (e *evidence) Unanswered() []diag.Source {
+// Unanswered implements [rule.Unanswerer].
+func (e *evidence) Unanswered() []rule.Source {
 	_, receives := e.mail.Receives()
-	return diag.Unanswered(map[diag.Source]bool{
+	return rule.Unanswered(map[rule.Source]bool{
 		fromRecord: e.txt.Err() == nil, fromMail: receives, fromPolicies: e.sts.Err() == nil && e.mail.MX.Err() == nil &&
 			!slices.ContainsFunc(e.tlsa, func(a diag.Answer[*dns.TLSA]) bool { return a.Err() != nil }),
 		fromElsewhere: present(e) || e.elsewhere.Unknown == "",
@@ -102,7 +104,7 @@ func (e *evidence) receives() bool {
 	return yes
 }
 
-func (e *evidence) valid() bool { return kit.One(e) && len(e.found.List.Errors()) == 0 }
+func (e *evidence) valid() bool { return tagRules.One(e) && len(e.found.List.Errors()) == 0 }
 
 func (e *evidence) external(domain string) bool {
 	return domain != "" &&
@@ -179,7 +181,7 @@ const prefix = "_smtp._tls"
 // for the names that these contain.
 func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error) {
 	if len(d.Sub(prefix)) > maxName {
-		return nil, diag.Invalid("domain", "is too long to have a TLSRPT record")
+		return nil, input.Invalid("domain", "is too long to have a TLSRPT record")
 	}
 	e := &evidence{domain: d, now: env.Now()}
 	bounded, cancel := diag.Within(ctx, timeout)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/miekg/dns"
@@ -59,7 +61,7 @@ const (
 )
 
 func read(l *taglist.List) (Record, error) {
-	r := Record{RUA: diag.Map(addresses(l), func(a address) string { return a.Text }), Extensions: l.Extensions()}
+	r := Record{RUA: kit.Map(addresses(l), func(a address) string { return a.Text }), Extensions: l.Extensions()}
 	if faults := l.Errors(); len(faults) > 0 {
 		return Record{}, errors.New("the TLSRPT record is not valid: " + strings.Join(faults, "; "))
 	}
@@ -98,7 +100,7 @@ func addresses(l *taglist.List) []address {
 			l.Add(f)
 			continue
 		case !a.valid():
-			f.Text = fmt.Sprintf("%q in rua %s", diag.Quote(a.Text), a.problem)
+			f.Text = fmt.Sprintf("%q in rua %s", phrase.Quote(a.Text), a.problem)
 			l.Add(f)
 		}
 		list = append(list, a)
@@ -116,15 +118,15 @@ func readAddress(text string) address {
 	case !a.Valid():
 		a.problem = a.Problem()
 	case a.Scheme != "mailto" && a.Scheme != "https":
-		a.problem = fmt.Sprintf("has the scheme %q: senders report by mailto or https only", diag.Quote(a.Scheme))
+		a.problem = fmt.Sprintf("has the scheme %q: senders report by mailto or https only", phrase.Quote(a.Scheme))
 	}
 	return a
 }
 
 // The forms in which the parts of broken records are written.
 var (
-	versionLike = diag.Regexp(`(?i)^\s*(?:v(?:ersion)?\s*[=:]*\s*)?tls[\s_-]*rpt[\s_-]*v?1?(?:[\s,.:]+|$|\b)`)
-	ruaInside   = diag.Regexp(`(?i)[\s,]+rua\s*=`)
+	versionLike = kit.Regexp(`(?i)^\s*(?:v(?:ersion)?\s*[=:]*\s*)?tls[\s_-]*rpt[\s_-]*v?1?(?:[\s,.:]+|$|\b)`)
+	ruaInside   = kit.Regexp(`(?i)[\s,]+rua\s*=`)
 )
 
 // correct returns the corrected record, with every published destination. It is empty if a destination is unknown, or

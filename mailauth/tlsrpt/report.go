@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/message"
 	"github.com/diagkit/diagkit/mailauth/mime"
 )
@@ -222,4 +222,4 @@ func (r *Report) fault(format string, args ...any) {
 	}
 }
 
-func quote(s string) string { return strconv.Quote(diag.Quote(s)) }
+func quote(s string) string { return strconv.Quote(phrase.Quote(s)) }

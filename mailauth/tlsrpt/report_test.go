@@ -13,6 +13,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/stretchr/testify/require"
 )
 
@@ -224,7 +225,7 @@ func TestCauses(t *testing.T) {
 	require.NoError(t, err)
 	v := r.View()
 	require.Equal(t, []diag.Code{"tlsrpt.report.starttls.missing", "tlsrpt.report.certificate.expired", "tlsrpt.report.failed"},
-		diag.Map(v.Findings, func(f diag.Finding) diag.Code { return f.Code }))
+		kit.Map(v.Findings, func(f diag.Finding) diag.Code { return f.Code }))
 	require.Contains(t, v.Findings[0].Detail, `The sender adds: "https://example.com/info".`)
 	require.Contains(t, v.Findings[2].Detail, "97 sessions: the report does not say why")
 }

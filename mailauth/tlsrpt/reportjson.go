@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 // The members of the JSON text (RFC 8460 section 4.4). Their values are read one by one, so that one of a wrong type
@@ -37,12 +37,12 @@ func parseJSON(text []byte) (*Report, error) {
 	r.More = err == nil && len(bytes.Trim(text[d.InputOffset():], " \t\r\n\x00")) > 0
 	if !r.found {
 		if err != nil {
-			return nil, fmt.Errorf("it is damaged JSON: %s", diag.Quote(err.Error()))
+			return nil, fmt.Errorf("it is damaged JSON: %s", phrase.Quote(err.Error()))
 		}
 		return nil, errors.New("it is JSON, but has none of the members of a report, such as policies")
 	}
 	if err != nil {
-		r.fault("The JSON text is damaged, and what follows is left out: %s", diag.Quote(err.Error()))
+		r.fault("The JSON text is damaged, and what follows is left out: %s", phrase.Quote(err.Error()))
 	}
 	if len(r.Policies) == 0 {
 		r.fault("The report has no policies")

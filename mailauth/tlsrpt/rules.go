@@ -5,18 +5,18 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/miekg/dns"
 )
 
 var rules = slices.Concat(lookupRules,
-	absenceRules.With(rule{Category: factorRecord, Reads: []diag.Source{fromRecord, fromMail, fromElsewhere}}),
-	recordRules.With(rule{Category: factorSyntax, Reads: []diag.Source{fromRecord}}), addressRules.Reading(fromRecord),
-	destinationRules.With(rule{Category: factorDelivery, Reads: []diag.Source{fromRecord, fromReports}}), policyRules)
+	absenceRules.With(rule.Rule[*evidence]{Category: factorRecord, Reads: []rule.Source{fromRecord, fromMail, fromElsewhere}}),
+	recordRules.With(rule.Rule[*evidence]{Category: factorSyntax, Reads: []rule.Source{fromRecord}}), addressRules.Reading(fromRecord),
+	destinationRules.With(rule.Rule[*evidence]{Category: factorDelivery, Reads: []rule.Source{fromRecord, fromReports}}), policyRules)
 
-type rule = diag.Rule[*evidence]
-
-var kit = taglist.Finder[*evidence]{
+var tagRules = taglist.Finder[*evidence]{
 	Kit: taglist.Kit[*evidence]{
 		Format: format, Ref: "RFC 8460 section 3", Found: func(e *evidence) *taglist.Found { return &e.found },
 		Suggest: func(e *evidence) string { return e.suggested },
@@ -25,16 +25,16 @@ var kit = taglist.Finder[*evidence]{
 	Elsewhere: func(e *evidence) *taglist.Elsewhere { return &e.elsewhere },
 }
 
-var lookupRules = diag.Rules[*evidence]{{
+var lookupRules = rule.Rules[*evidence]{{
 	Code: "tlsrpt.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 8460 section 3",
 	Title: "TLSRPT record could not be looked up", Requirement: "The name servers answer for the TLSRPT record",
 	Advice: "Check that every name server of the domain answers TXT queries: until then senders send no reports.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		switch why := e.elsewhere.Unknown; {
 		case e.txt.Err() != nil:
-			return diag.Fail("The TXT lookup of %s failed: %s.", e.name(), diag.Reason(e.txt.Err())).Because(e.txt.Err())
+			return rule.Fail("The TXT lookup of %s failed: %s.", e.name(), diag.Reason(e.txt.Err())).Because(e.txt.Err())
 		case why != "" && none(e):
-			return diag.Fail("There is no record at %s, and whether there is one at a wrong name is not known: %s.", e.name(), why)
+			return rule.Fail("There is no record at %s, and whether there is one at a wrong name is not known: %s.", e.name(), why)
 		default:
 			return nil
 		}
@@ -44,18 +44,18 @@ var lookupRules = diag.Rules[*evidence]{{
 	Title:       "Whether the domain receives mail could not be looked up",
 	Requirement: "The name servers say whether the domain receives mail",
 	Advice:      "Check the name servers of the domain: a TLSRPT record is needed only where mail is received.",
-	When:        none, Fails: func(e *evidence) diag.Failures {
+	When:        none, Fails: func(e *evidence) rule.Failures {
 		why := e.mail.Unknown()
-		return diag.FailIf(why != "", "There is no TLSRPT record, and whether one is needed is not known: %s.", why)
+		return rule.FailIf(why != "", "There is no TLSRPT record, and whether one is needed is not known: %s.", why)
 	},
-}, ground.NoDomain(rule{
-	Code: "tlsrpt.domain.nxdomain", Reads: []diag.Source{fromRecord}, Ref: "RFC 8460 section 3",
+}, ground.NoDomain(rule.Rule[*evidence]{
+	Code: "tlsrpt.domain.nxdomain", Reads: []rule.Source{fromRecord}, Ref: "RFC 8460 section 3",
 	When: func(e *evidence) bool {
 		_, known := e.mail.Exists()
 		return known || !e.txt.NXDomain()
 	},
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.nonexistent(), "The DNS answers NXDOMAIN for %s.", e.domain)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.nonexistent(), "The DNS answers NXDOMAIN for %s.", e.domain)
 	},
 })}
 
@@ -67,14 +67,14 @@ func none(e *evidence) bool {
 
 // absenceRules are about a record that is missing, or not where senders look for it. They also apply to a domain with
 // a record, which passes them.
-var absenceRules = diag.Rules[*evidence]{kit.Location(rule{
+var absenceRules = rule.Rules[*evidence]{tagRules.Location(rule.Rule[*evidence]{
 	Code: "tlsrpt.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1,
 	Category: factorRecord, DependsOn: existing,
-	When: func(e *evidence) bool { return e.receives() && (present(e) || none(e) && kit.Placed(e)) },
-}), kit.Alias(rule{
+	When: func(e *evidence) bool { return e.receives() && (present(e) || none(e) && tagRules.Placed(e)) },
+}), tagRules.Alias(rule.Rule[*evidence]{
 	Code: "tlsrpt.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1,
 	Category: factorRecord, DependsOn: existing,
-	When: func(e *evidence) bool { return e.receives() && (present(e) || none(e) && kit.Aliased(e)) },
+	When: func(e *evidence) bool { return e.receives() && (present(e) || none(e) && tagRules.Aliased(e)) },
 }), {
 	Code: "tlsrpt.record.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 8, DependsOn: existing,
 	Ref:   "RFC 8460 section 3",
@@ -82,7 +82,7 @@ var absenceRules = diag.Rules[*evidence]{kit.Location(rule{
 	Advice: "Set up a mailbox for reports, then publish a TXT record at _smtp._tls with v=TLSRPTv1; rua=mailto: and " +
 		"its address: otherwise you do not learn that senders cannot deliver over TLS.",
 	When: func(e *evidence) bool {
-		return e.receives() && (present(e) || none(e) && !kit.Placed(e) && !kit.Aliased(e))
+		return e.receives() && (present(e) || none(e) && !tagRules.Placed(e) && !tagRules.Aliased(e))
 	},
 	Fails: absent,
 }, {
@@ -92,23 +92,23 @@ var absenceRules = diag.Rules[*evidence]{kit.Location(rule{
 	Requirement: "The domain has a TLSRPT record, although it receives no mail",
 	Advice:      "Leave it: reports are about incoming mail only. Publish a record once the domain receives mail.",
 	When:        func(e *evidence) bool { return !e.receives() && (present(e) || none(e)) },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!present(e), "There is no TLSRPT record at %s, and the domain %s.", e.name(), e.mail.Refusal())
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(!present(e), "There is no TLSRPT record at %s, and the domain %s.", e.name(), e.mail.Refusal())
 	},
-}, kit.Wildcard(rule{
+}, tagRules.Wildcard(rule.Rule[*evidence]{
 	Code: "tlsrpt.record.wildcard", Severity: diag.Warning, DependsOn: existing,
 	When: func(e *evidence) bool { return e.receives() && e.elsewhere.Unknown == "" },
 })}
 
-func absent(e *evidence) diag.Failures {
+func absent(e *evidence) rule.Failures {
 	if present(e) {
 		return nil
 	}
-	f := diag.Fail("There is no TXT record at %s.", e.name())
+	f := rule.Fail("There is no TXT record at %s.", e.name())
 	if e.txt.Exists() {
-		f = diag.Fail("None of the TXT records at %s begins with v=TLSRPTv1.", e.name())
+		f = rule.Fail("None of the TXT records at %s begins with v=TLSRPTv1.", e.name())
 	}
-	if only := kit.Nothing(e); only != "" {
+	if only := tagRules.Nothing(e); only != "" {
 		f[0].Detail = only
 	}
 	if e.protectedBySTS() {
@@ -125,18 +125,18 @@ func absent(e *evidence) diag.Failures {
 	return f
 }
 
-var recordRules = diag.Rules[*evidence]{
-	kit.Version(rule{
+var recordRules = rule.Rules[*evidence]{
+	tagRules.Version(rule.Rule[*evidence]{
 		Code: "tlsrpt.record.version", Severity: diag.Critical, Weight: 3, Category: factorSyntax,
 	}),
-	kit.Stray(rule{Code: "tlsrpt.record.stray", Severity: diag.Warning}),
-	kit.Multiple(rule{
+	tagRules.Stray(rule.Rule[*evidence]{Code: "tlsrpt.record.stray", Severity: diag.Warning}),
+	tagRules.Multiple(rule.Rule[*evidence]{
 		Code: "tlsrpt.record.multiple", Severity: diag.Critical, Weight: 3, Category: factorSyntax,
 		Advice: "Merge the records into one with all addresses, separated by commas, and remove the others: with " +
 			"several, senders use none.",
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			n := len(e.found.Records)
-			return diag.FailIf(n > 1, "There are %d records that begin with v=TLSRPTv1 at %s.", n, e.name()).
+			return rule.FailIf(n > 1, "There are %d records that begin with v=TLSRPTv1 at %s.", n, e.name()).
 				Suggesting(e.suggested)
 		},
 	}),
@@ -145,31 +145,31 @@ var recordRules = diag.Rules[*evidence]{
 		Title:       "Space before the first semicolon of the record",
 		Requirement: "No space precedes the first semicolon of the record",
 		Advice:      "Write v=TLSRPTv1; without a space: the syntax allows one, but some senders ignore such a record.",
-		When:        kit.One, Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(blankVersion(e.found.Records[0]), "The record %q has white space before its first semicolon.",
-				diag.Quote(e.found.Records[0])).Suggesting(e.suggested)
+		When:        tagRules.One, Fails: func(e *evidence) rule.Failures {
+			return rule.FailIf(blankVersion(e.found.Records[0]), "The record %q has white space before its first semicolon.",
+				phrase.Quote(e.found.Records[0])).Suggesting(e.suggested)
 		},
 	},
-	kit.Syntax(rule{
+	tagRules.Syntax(rule.Rule[*evidence]{
 		Code: "tlsrpt.record.syntax", Severity: diag.Critical, Weight: 3, Category: factorSyntax,
 		Advice: "Write each field as name=value without spaces at the equals sign, and one semicolon between two of them: " +
 			"senders ignore a record with an error.",
 	}),
-	kit.Joined(rule{Code: "tlsrpt.record.joined", Severity: diag.Error}),
-	kit.Repeated(rule{
+	tagRules.Joined(rule.Rule[*evidence]{Code: "tlsrpt.record.joined", Severity: diag.Error}),
+	tagRules.Repeated(rule.Rule[*evidence]{
 		Code: "tlsrpt.record.repeated", Severity: diag.Warning,
 		Advice: "Put all addresses into one rua, separated by commas: senders use the first field of a name.",
 	}),
 }
 
 var (
-	factorRecord   = diag.Category{Code: "record", Label: "DNS record"}
-	factorSyntax   = diag.Category{Code: "syntax", Label: "Syntax and uniqueness"}
-	factorAddress  = diag.Category{Code: "addresses", Label: "Report addresses"}
-	factorDelivery = diag.Category{Code: "delivery", Label: "Delivery of reports"}
+	factorRecord   = rule.Category{Code: "record", Label: "DNS record"}
+	factorSyntax   = rule.Category{Code: "syntax", Label: "Syntax and uniqueness"}
+	factorAddress  = rule.Category{Code: "addresses", Label: "Report addresses"}
+	factorDelivery = rule.Category{Code: "delivery", Label: "Delivery of reports"}
 )
 
-var texts = diag.Texts{
+var texts = rule.Texts{
 	"excellent": {Headline: "TLSRPT is set up correctly",
 		Sub: "The published record was examined; the reception of reports was not. Check that they arrive and that " +
 			"somebody reads them."},
@@ -180,11 +180,11 @@ var texts = diag.Texts{
 			"they tell more."},
 }
 
-var addressRules = diag.Rules[*evidence]{{
+var addressRules = rule.Rules[*evidence]{{
 	Code: "tlsrpt.rua.missing", Severity: diag.Critical, Weight: 4, Category: factorAddress, Ref: "RFC 8460 section 3",
 	Title: "No report address (rua) in the record", Requirement: "The record has a report address (rua)",
 	Advice: "Add rua with the address to which reports are to go, such as rua=mailto:tls-reports@ and your domain.",
-	When:   kit.One, Fails: kit.Faults(noRUA),
+	When:   tagRules.One, Fails: tagRules.Faults(noRUA),
 }, {
 	Code: "tlsrpt.rua.invalid", Severity: diag.Error, Weight: 4, Category: factorAddress,
 	DependsOn: []diag.Code{"tlsrpt.rua.missing"}, Ref: "RFC 8460 section 3",
@@ -192,18 +192,18 @@ var addressRules = diag.Rules[*evidence]{{
 	Requirement: "Every report address in rua is a valid URI of mailto or https",
 	Advice: "Write each address as mailto:local-part@domain or as an https URI, and one comma between two of them: " +
 		"senders send nothing to what they cannot read.",
-	Fails: kit.Faults(badRUA),
+	Fails: tagRules.Faults(badRUA),
 }}
 
-func followed(e *evidence) bool { return kit.One(e) && len(e.destinations) > 0 }
+func followed(e *evidence) bool { return tagRules.One(e) && len(e.destinations) > 0 }
 
 func lost(e *evidence) bool {
 	arrives := func(d destination) bool { return d.refusal() == "" }
 	return followed(e) && e.unchecked == 0 && !slices.ContainsFunc(e.destinations, arrives)
 }
 
-func eachDestination(fails func(*evidence, *destination) diag.Failures) func(*evidence) diag.Failures {
-	return func(e *evidence) (all diag.Failures) {
+func eachDestination(fails func(*evidence, *destination) rule.Failures) func(*evidence) rule.Failures {
+	return func(e *evidence) (all rule.Failures) {
 		for i := range e.destinations {
 			d := &e.destinations[i]
 			all = append(all, fails(e, d).About(d.domain)...)
@@ -212,19 +212,19 @@ func eachDestination(fails func(*evidence, *destination) diag.Failures) func(*ev
 	}
 }
 
-func undeliverable(_ *evidence, d *destination) diag.Failures {
+func undeliverable(_ *evidence, d *destination) rule.Failures {
 	why := d.refusal()
-	return diag.FailIf(why != "", "Reports to %s cannot be delivered: %s %s.", diag.Quote(d.uris[0].Text), d.domain, why)
+	return rule.FailIf(why != "", "Reports to %s cannot be delivered: %s %s.", phrase.Quote(d.uris[0].Text), d.domain, why)
 }
 
-func only(scheme string) func(*evidence) diag.Failures {
-	each := eachDestination(func(e *evidence, d *destination) diag.Failures {
+func only(scheme string) func(*evidence) rule.Failures {
+	each := eachDestination(func(e *evidence, d *destination) rule.Failures {
 		if d.scheme != scheme {
 			return nil
 		}
 		return undeliverable(e, d)
 	})
-	return func(e *evidence) diag.Failures { return each(e).Joined() }
+	return func(e *evidence) rule.Failures { return each(e).Joined() }
 }
 
 // settled reports whether there are destinations of a scheme, and at least one destination is known to receive
@@ -237,28 +237,28 @@ func settled(scheme string) func(*evidence) bool {
 	}
 }
 
-var destinationRules = diag.Rules[*evidence]{{
+var destinationRules = rule.Rules[*evidence]{{
 	Code: "tlsrpt.destination.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 8460 section 3",
 	Title:       "Report destination could not be looked up",
 	Requirement: "The name servers of every report destination answer",
 	Advice:      "Check the name servers of the destination: senders that cannot look it up cannot deliver reports.",
-	When:        followed, Fails: eachDestination(func(_ *evidence, d *destination) diag.Failures {
+	When:        followed, Fails: eachDestination(func(_ *evidence, d *destination) rule.Failures {
 		why := d.unknown()
-		return diag.FailIf(why != "", "Whether reports arrive at %s is not known: %s.", d.domain, why)
+		return rule.FailIf(why != "", "Whether reports arrive at %s is not known: %s.", d.domain, why)
 	}),
 }, {
 	Code: "tlsrpt.destination.many", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 8460 section 3",
 	Title: "More report destinations than are checked", Requirement: "All report destinations were checked",
 	Advice: "Name fewer addresses in rua, and distribute the reports behind one of them.",
-	When:   followed, Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.unchecked > 0, "Only the first %d destinations were checked, which leaves out %s: that is a "+
-			"limit of this check.", maxDestinations, diag.Count(e.unchecked, "URI"))
+	When:   followed, Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.unchecked > 0, "Only the first %d destinations were checked, which leaves out %s: that is a "+
+			"limit of this check.", maxDestinations, phrase.Count(e.unchecked, "URI"))
 	},
 }, {
 	Code: "tlsrpt.destination.none", Severity: diag.Error, Weight: 4, Ref: "RFC 8460 section 3",
 	Title: "No report address can receive reports", Requirement: "At least one report address can receive reports",
 	Advice: "Correct the address, or set up its destination: until then every report is lost.",
-	When:   followed, Fails: func(e *evidence) diag.Failures {
+	When:   followed, Fails: func(e *evidence) rule.Failures {
 		if !lost(e) {
 			return nil
 		}
@@ -278,16 +278,16 @@ var destinationRules = diag.Rules[*evidence]{{
 	When:        settled("https"), Fails: only("https"),
 }}
 
-var policyRules = diag.Rules[*evidence]{{
-	Code: "tlsrpt.policy.missing", Severity: diag.Info, Reads: []diag.Source{fromRecord, fromMail, fromPolicies},
+var policyRules = rule.Rules[*evidence]{{
+	Code: "tlsrpt.policy.missing", Severity: diag.Info, Reads: []rule.Source{fromRecord, fromMail, fromPolicies},
 	Ref:         "RFC 8460 section 1",
 	Title:       "Neither MTA-STS nor DANE to report about",
 	Requirement: "The domain has MTA-STS or DANE, whose failures reports tell",
 	Advice: "Set up MTA-STS in testing mode: reports then name the senders that could not deliver, before a policy is " +
 		"enforced.",
-	When: func(e *evidence) bool { return kit.One(e) && e.receives() },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!e.protectedBySTS() && !e.protectedByDANE(), "There is no MTA-STS record at _mta-sts.%s and "+
+	When: func(e *evidence) bool { return tagRules.One(e) && e.receives() },
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(!e.protectedBySTS() && !e.protectedByDANE(), "There is no MTA-STS record at _mta-sts.%s and "+
 			"no TLSA record of a mail server, so that reports tell little more than whether STARTTLS worked.", e.domain)
 	},
 }}

@@ -20,6 +20,8 @@ import (
 	"context"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
@@ -63,7 +65,7 @@ type Authorization struct {
 // that of the context if it ended, or wraps [diag.ErrUnavailable] if every lookup failed.
 func Lookup(ctx context.Context, env *diag.Env, req Request) (*LookupReport, error) {
 	if req.Domain.IsZero() {
-		return nil, diag.Invalid("domain", "is missing")
+		return nil, input.Invalid("domain", "is missing")
 	}
 	e, err := gather(ctx, env, req.Domain)
 	if err != nil {
@@ -75,7 +77,7 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*LookupReport, err
 		ExternalAuthorizations: e.authorizations(), MTASTSFound: e.protectedBySTS(), DANEFound: e.protectedByDANE(),
 		ParsedTags: e.found.List.Parsed(), Partial: e.partial(),
 	}
-	if kit.One(e) {
+	if tagRules.One(e) {
 		r.Version = format.Version
 	}
 	for _, a := range e.addresses {
@@ -88,7 +90,7 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*LookupReport, err
 }
 
 // Rules describes the checks.
-func (*LookupReport) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*LookupReport) Rules() []rule.Description { return rules.Describe() }
 
 func (e *evidence) authorizations() []Authorization {
 	list := []Authorization{}

@@ -5,27 +5,29 @@ import (
 	"fmt"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
 // View returns the report as shown to people.
 func (r *LookupReport) View() *view.View {
 	v := view.OfRecord(r.RecordLookup, r.Verdict, r.Partial, "v=TLSRPTv1")
-	list := diag.Map(r.RUA, func(d Destination) string {
+	list := kit.Map(r.RUA, func(d Destination) string {
 		return cmp.Or(view.If(!d.Valid, d.URI+" (not valid)"),
 			d.Destination+view.If(d.External, " (another organization)"))
 	})
-	v.Fact("reports to", diag.Series(list, 4), "tlsrpt.rua", "tlsrpt.destination")
+	v.Fact("reports to", phrase.Series(list, 4), "tlsrpt.rua", "tlsrpt.destination")
 	policies := cmp.Or(view.If(r.MTASTSFound && r.DANEFound, "MTA-STS and DANE"), view.If(r.MTASTSFound, "MTA-STS"),
 		view.If(r.DANEFound, "DANE"), "STARTTLS alone")
 	v.Fact("reports on", view.If(r.Found || r.MTASTSFound || r.DANEFound, policies), "tlsrpt.policy")
-	v.BriefIf(r.Valid, "reports to "+diag.Series(list, 1), policies)
+	v.BriefIf(r.Valid, "reports to "+phrase.Series(list, 1), policies)
 	return v
 }
 
 // View returns the report as shown to people.
 func (r *Report) View() *view.View {
-	sessions := diag.Count(r.Successful+r.Failed, "session")
+	sessions := phrase.Count(r.Successful+r.Failed, "session")
 	v := view.Answer(r.ID, cmp.Or(view.If(r.Failed > 0, fmt.Sprintf("%d of %s of mail servers failed", r.Failed,
 		sessions)),
 		view.If(r.Successful == 0, "No session of a mail server is reported"),
@@ -34,7 +36,7 @@ func (r *Report) View() *view.View {
 	v.Fact("reported by", r.Organization)
 	v.Fact("contact", r.ContactInfo)
 	v.Fact("about", view.Period(r.Begin, r.End))
-	v.Fact("faults", diag.Series(r.Faults, 3))
+	v.Fact("faults", phrase.Series(r.Faults, 3))
 	d := v.Rows(view.Bars, "Sessions", "policy", "sessions", "reason")
 	for _, p := range r.Policies {
 		label := p.Domain + " " + string(p.Type)
@@ -50,12 +52,12 @@ func (r *Report) View() *view.View {
 	}
 	if list := r.causes(); len(list) > 0 {
 		v.Sub = consequence(list)
-		v.Judged(diag.Map(list, (*cause).finding))
+		v.Judged(kit.Map(list, (*cause).finding))
 	}
 	if r.More {
 		v.Judged([]diag.Finding{{Code: "tlsrpt.report.more", Severity: diag.Warning,
 			Title: "Only the first report in the file was read",
-			Detail: "Behind the report of " + cmp.Or(diag.Quote(r.Organization), "the sender") +
+			Detail: "Behind the report of " + cmp.Or(phrase.Quote(r.Organization), "the sender") +
 				" there is more, which was not read.",
 			Reference: "RFC 8460 section 4.4", Advice: "Give each report in a file of its own."}})
 	}

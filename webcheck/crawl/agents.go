@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/webcheck/internal/robots"
 )
 
@@ -39,7 +40,7 @@ const (
 )
 
 // Values lists the places.
-func (Place) Values() []string { return diag.Values(inRobotsTxt, inHeader, inMeta) }
+func (Place) Values() []string { return kit.Values(inRobotsTxt, inHeader, inMeta) }
 
 // A robot is one of the crawlers of which the reply speaks.
 type robot struct {
@@ -98,7 +99,7 @@ func (e *evidence) agents() []AgentReport {
 	if e.dead() {
 		return []AgentReport{}
 	}
-	return diag.Map(e.robots, func(r *robot) AgentReport {
+	return kit.Map(e.robots, func(r *robot) AgentReport {
 		a := AgentReport{Agent: r.name, By: e.causes(r)}
 		if r.silent() {
 			return a
@@ -170,7 +171,7 @@ func (e *evidence) Scope() []diag.ScopePart {
 	if e.dead() {
 		return nil
 	}
-	parts := diag.Map(e.robots, func(r *robot) diag.ScopePart {
+	parts := kit.Map(e.robots, func(r *robot) diag.ScopePart {
 		p := diag.ScopePart{Part: r.name, State: diag.Examined}
 		switch {
 		case r.silent():

@@ -10,6 +10,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/webcheck/internal/page"
 	"github.com/diagkit/diagkit/webcheck/internal/robots"
 )
@@ -46,7 +48,7 @@ func canonicalsOf(at diag.URL, header http.Header, p *page.Page) (list []canonic
 			continue
 		}
 		target, _ := page.Resolve(at.String(), l.target)
-		list = append(list, canonical{Ref: page.Ref{Raw: clip(l.target, diag.MaxURL), URL: target}, byField: true})
+		list = append(list, canonical{Ref: page.Ref{Raw: clip(l.target, input.MaxURL), URL: target}, byField: true})
 	}
 	return list
 }
@@ -207,7 +209,7 @@ func (t *target) redirect() string {
 	if h == nil || h.RedirectType == "" {
 		return ""
 	}
-	return clip(h.Location, diag.MaxURL)
+	return clip(h.Location, input.MaxURL)
 }
 
 // broken says why there is no page, as a clause; empty if there is one.
@@ -216,7 +218,7 @@ func (t *target) broken() string {
 	case h == nil:
 		return "cannot be reached: " + reason(t.result.Err)
 	case h.RedirectType == "" && (h.StatusCode < 200 || h.StatusCode > 299):
-		return fmt.Sprintf("answers with status %d %s", h.StatusCode, diag.Quote(h.StatusText))
+		return fmt.Sprintf("answers with status %d %s", h.StatusCode, phrase.Quote(h.StatusText))
 	}
 	return ""
 }
@@ -234,13 +236,13 @@ func (t *target) report() CanonicalReport {
 	if t == nil {
 		return CanonicalReport{}
 	}
-	r := CanonicalReport{URL: clip(t.url, diag.MaxURL)}
+	r := CanonicalReport{URL: clip(t.url, input.MaxURL)}
 	if t.file != nil && !t.file.silent() && !t.dead() {
 		r.Allowed = &t.decision.Allowed
 	}
 	if h := t.final(); h != nil && t.known() {
 		r.StatusCode, r.RedirectTo, r.Indexable = h.StatusCode, t.redirect(), new(t.indexable())
-		r.Canonical, r.Language = clip(t.canonical, diag.MaxURL), t.language
+		r.Canonical, r.Language = clip(t.canonical, input.MaxURL), t.language
 	}
 	return r
 }

@@ -10,6 +10,9 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/internal/page"
 	"github.com/diagkit/diagkit/webcheck/internal/robots"
 )
@@ -222,11 +225,11 @@ type Mixed struct {
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	switch {
 	case req.URL.IsZero():
-		return nil, diag.Invalid("url", "is missing")
+		return nil, input.Invalid("url", "is missing")
 	case req.MaxBytes == 0:
 		req.MaxBytes = defaultBytes
 	case req.MaxBytes < minBytes || req.MaxBytes > maxBytes:
-		return nil, diag.Invalid("max_bytes", "must be from %d to %d", minBytes, maxBytes)
+		return nil, input.Invalid("max_bytes", "must be from %d to %d", minBytes, maxBytes)
 	}
 	agent, err := req.crawler()
 	if err != nil {
@@ -240,7 +243,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 }
 
 // Rules describes what is examined.
-func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
+func (*Report) Rules() []rule.Description { return rules().Describe() }
 
 func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{URL: e.request.URL, FinalURL: e.url, Hops: e.hops, Robots: e.robotsReport(),
@@ -274,8 +277,8 @@ const (
 
 // robotsReport says what crawlers may do, as far as it is known.
 func (e *evidence) robotsReport() RobotsReport {
-	r := RobotsReport{Meta: diag.Map(e.meta, robots.Directive.String),
-		XRobotsTag: diag.Map(e.header, robots.Directive.String), Agents: e.agents(), Refused: e.refused()}
+	r := RobotsReport{Meta: kit.Map(e.meta, robots.Directive.String),
+		XRobotsTag: kit.Map(e.header, robots.Directive.String), Agents: e.agents(), Refused: e.refused()}
 	if e.robotsTxt == nil || e.dead() {
 		return r
 	}
@@ -304,10 +307,10 @@ func (e *evidence) describe(r *Report) {
 	p := e.page
 	r.Charset, r.Language = p.Charset, p.Lang
 	r.Metadata = e.metadata()
-	r.Structured = diag.Map(p.Structured, func(s page.Structured) Item {
+	r.Structured = kit.Map(p.Structured, func(s page.Structured) Item {
 		return Item{s.Format, strings.Join(s.Types, " "), s.Types, s.Valid, s.Error, s.Line, s.Column}
 	})
-	r.Headings = diag.Map(p.Headings, func(h page.Heading) Heading { return Heading{h.Level, clip(h.Text, maxValue)} })
+	r.Headings = kit.Map(p.Headings, func(h page.Heading) Heading { return Heading{h.Level, clip(h.Text, maxValue)} })
 	r.Links = links(p)
 	r.Images = Images{Count: p.Counts.Images, MissingAltCount: p.Counts.MissingAlt, MissingAlt: []string{}}
 	for _, i := range p.Images {
@@ -341,7 +344,7 @@ func (e *evidence) metadata() Metadata {
 		m.DescriptionFallback = e.fallback("og:description", "twitter:description")
 	}
 	if len(e.statements) > 0 {
-		m.Canonical = clip(e.statements[0].URL, diag.MaxURL)
+		m.Canonical = clip(e.statements[0].URL, input.MaxURL)
 	}
 	m.Viewport, m.Author, m.Generator = e.meta1("viewport"), e.meta1("author"), e.meta1("generator")
 	if icons := p.Icons(); len(icons) > 0 {

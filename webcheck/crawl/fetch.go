@@ -10,6 +10,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/webcheck/internal/page"
 	"github.com/diagkit/diagkit/webcheck/internal/robots"
 	"golang.org/x/net/http/httpguts"
@@ -222,7 +224,7 @@ const (
 
 // Values lists the crawlers.
 func (Agent) Values() []string {
-	return diag.Values(Default, googleDesktop, googleMobile, bing, custom)
+	return kit.Values(Default, googleDesktop, googleMobile, bing, custom)
 }
 
 // A crawler is how one behaves.
@@ -258,23 +260,23 @@ func (r *Request) crawler() (crawler, error) {
 		c, ok := crawlers[agent]
 		switch {
 		case !ok:
-			return c, diag.Invalid("user_agent", "must be one of %s", strings.Join(agent.Values(), ", "))
+			return c, input.Invalid("user_agent", "must be one of %s", strings.Join(agent.Values(), ", "))
 		case s != "":
-			return c, diag.Invalid("user_agent_string", "makes sense only beside user_agent custom")
+			return c, input.Invalid("user_agent_string", "makes sense only beside user_agent custom")
 		}
 		return c, nil
 	}
 	switch {
 	case strings.TrimSpace(s) == "":
-		return crawler{}, diag.Invalid("user_agent_string", "is missing: user_agent custom needs it")
+		return crawler{}, input.Invalid("user_agent_string", "is missing: user_agent custom needs it")
 	case len(s) > maxUserAgent || !httpguts.ValidHeaderFieldValue(s):
-		return crawler{}, diag.Invalid("user_agent_string", "has a control character, or more than %d bytes", maxUserAgent)
+		return crawler{}, input.Invalid("user_agent_string", "has a control character, or more than %d bytes", maxUserAgent)
 	}
 	token := productToken(s)
 	return crawler{name: token, token: token, dialect: dialectOf(token), header: s, limit: unpublishedSize}, nil
 }
 
-var compatible = diag.Regexp(`(?i)compatible;\s*([a-z_-]+)`)
+var compatible = kit.Regexp(`(?i)compatible;\s*([a-z_-]+)`)
 
 // productToken finds the name by which robots.txt knows a crawler.
 func productToken(userAgent string) string {

@@ -9,20 +9,22 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/internal/robots"
 )
 
 // The sources of a check.
 const (
-	fromAnswer diag.Source = ground.SourceAnswer // the status and the header
-	fromPage   diag.Source = "page"
-	fromRobots diag.Source = "robots.txt"
-	fromTarget diag.Source = "canonical URL"
+	fromAnswer rule.Source = ground.SourceAnswer // the status and the header
+	fromPage   rule.Source = "page"
+	fromRobots rule.Source = "robots.txt"
+	fromTarget rule.Source = "canonical URL"
 )
 
-// Unanswered implements [diag.Unanswerer]. A page that was not asked for because robots.txt did not come is unknown, and so
+// Unanswered implements [rule.Unanswerer]. A page that was not asked for because robots.txt did not come is unknown, and so
 // is one in whose place a wall against bots answered.
-func (e *evidence) Unanswered() []diag.Source {
+func (e *evidence) Unanswered() []rule.Source {
 	open := e.seen().Unanswered()
 	unread := e.wall != "" || len(open) > 0 || e.result != nil && e.result.Err != nil && e.result.Err.Unanswered ||
 		e.uncoded() != nil
@@ -71,40 +73,38 @@ func (e *evidence) uncoded() *fetch.CodingError {
 
 var host = ground.Server[*evidence]{Seen: (*evidence).seen}
 
-type rule = diag.Rule[*evidence]
-
-func hostRules() diag.Rules[*evidence] {
+func hostRules() rule.Rules[*evidence] {
 	return host.Rules(
-		rule{Fact: ground.Silent, Code: "crawl.host.unknown", Title: "Host could not be examined"},
-		rule{Fact: ground.NoName, Code: "crawl.host.nxdomain"},
-		rule{Fact: ground.NoAddress, Code: "crawl.host.address", NoScore: true},
-		rule{Fact: ground.NotPublic, Code: "crawl.host.blocked", NoScore: true},
-		rule{Fact: ground.Refused, Code: "crawl.host.connection", NoScore: true},
-		rule{Fact: ground.Handshake, Code: "crawl.host.handshake", NoScore: true},
-		rule{Fact: ground.NotHTTP, Code: "crawl.host.protocol", NoScore: true},
-		rule{Fact: ground.Expired, Code: "crawl.host.certificate.expired", Weight: 2, Category: factorSecurity},
-		rule{Fact: ground.NotYetValid, Code: "crawl.host.certificate.early", Weight: 2, Category: factorSecurity},
-		rule{Fact: ground.Untrusted, Code: "crawl.host.certificate.untrusted", Weight: 2, Category: factorSecurity},
-		rule{Fact: ground.OtherName, Code: "crawl.host.certificate.name", Weight: 2, Category: factorSecurity},
-		rule{Fact: ground.BadLine, Code: "crawl.header.line"},
-		rule{Fact: ground.LongRedirect, Code: "crawl.redirect.long"},
+		rule.Rule[*evidence]{Fact: ground.Silent, Code: "crawl.host.unknown", Title: "Host could not be examined"},
+		rule.Rule[*evidence]{Fact: ground.NoName, Code: "crawl.host.nxdomain"},
+		rule.Rule[*evidence]{Fact: ground.NoAddress, Code: "crawl.host.address", NoScore: true},
+		rule.Rule[*evidence]{Fact: ground.NotPublic, Code: "crawl.host.blocked", NoScore: true},
+		rule.Rule[*evidence]{Fact: ground.Refused, Code: "crawl.host.connection", NoScore: true},
+		rule.Rule[*evidence]{Fact: ground.Handshake, Code: "crawl.host.handshake", NoScore: true},
+		rule.Rule[*evidence]{Fact: ground.NotHTTP, Code: "crawl.host.protocol", NoScore: true},
+		rule.Rule[*evidence]{Fact: ground.Expired, Code: "crawl.host.certificate.expired", Weight: 2, Category: factorSecurity},
+		rule.Rule[*evidence]{Fact: ground.NotYetValid, Code: "crawl.host.certificate.early", Weight: 2, Category: factorSecurity},
+		rule.Rule[*evidence]{Fact: ground.Untrusted, Code: "crawl.host.certificate.untrusted", Weight: 2, Category: factorSecurity},
+		rule.Rule[*evidence]{Fact: ground.OtherName, Code: "crawl.host.certificate.name", Weight: 2, Category: factorSecurity},
+		rule.Rule[*evidence]{Fact: ground.BadLine, Code: "crawl.header.line"},
+		rule.Rule[*evidence]{Fact: ground.LongRedirect, Code: "crawl.redirect.long"},
 	)
 }
 
 // alive reports whether a web server answered for the host.
 func alive(e *evidence) bool { return !e.dead() }
 
-var robotsRules = diag.Rules[*evidence]{{
+var robotsRules = rule.Rules[*evidence]{{
 	Code: "crawl.robots.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:   "RFC 9309 section 2.3.1.4",
 	Title: "robots.txt did not arrive in time", Requirement: "robots.txt arrives in time",
 	Advice: "Check how long the server takes for robots.txt, and try again: crawlers stay away while they cannot read it.",
 	When:   alive,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if !e.robotsTxt.silent() {
 			return nil
 		}
-		return diag.Fail("Whether crawlers may fetch the page is not known: %s.", reason(e.robotsTxt.result.Err)).About("robots.txt")
+		return rule.Fail("Whether crawlers may fetch the page is not known: %s.", reason(e.robotsTxt.result.Err)).About("robots.txt")
 	},
 }, {
 	Code: "crawl.robots.unreachable", Severity: diag.Error, Weight: 10, Ref: "RFC 9309 section 2.3.1.4",
@@ -112,19 +112,19 @@ var robotsRules = diag.Rules[*evidence]{{
 	Requirement: "robots.txt is served, or known not to exist",
 	Advice:      "Serve robots.txt with status 200, or answer 404 if there is none: while it fails, nothing is crawled.",
 	When:        alive,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		switch f := e.robotsTxt; {
 		case !f.unreachable(e.agent):
 			return nil
 		case f.status == http.StatusTooManyRequests:
-			return diag.Fail("%s answers with status 429, which Google treats as a server error: it assumes that everything is forbidden.", f.url).
+			return rule.Fail("%s answers with status 429, which Google treats as a server error: it assumes that everything is forbidden.", f.url).
 				About("robots.txt")
 		case f.status >= 500:
-			return diag.Fail("%s answers with the server error %d: crawlers must assume that everything is forbidden.", f.url, f.status).
+			return rule.Fail("%s answers with the server error %d: crawlers must assume that everything is forbidden.", f.url, f.status).
 				About("robots.txt")
 		default:
-			return diag.Fail("%s is unreachable (%s): crawlers must assume that everything is forbidden.", f.url,
-				diag.Quote(f.result.Err.Message)).About("robots.txt")
+			return rule.Fail("%s is unreachable (%s): crawlers must assume that everything is forbidden.", f.url,
+				phrase.Quote(f.result.Err.Message)).About("robots.txt")
 		}
 	},
 }, {
@@ -133,8 +133,8 @@ var robotsRules = diag.Rules[*evidence]{{
 	Title: "robots.txt is an HTML page", Requirement: "robots.txt is text",
 	Advice: "Serve robots.txt as text/plain, or answer 404 if there is none.",
 	When:   func(e *evidence) bool { return alive(e) && e.robotsTxt.of(e.agent.dialect).All == robots.ByRules },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.robotsTxt.isHTML(), "%s is an HTML page with status %d, and crawlers find no rules in it.",
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.robotsTxt.isHTML(), "%s is an HTML page with status %d, and crawlers find no rules in it.",
 			e.robotsTxt.url, e.robotsTxt.status)
 	},
 }, {
@@ -143,28 +143,28 @@ var robotsRules = diag.Rules[*evidence]{{
 	Title:       "robots.txt has lines that only Google understands",
 	Requirement: "All crawlers understand robots.txt alike",
 	Advice:      "Write User-agent, Allow, Disallow and Sitemap with a colon, so that all crawlers read the same rules.",
-	Fails:       func(e *evidence) diag.Failures { return e.robotsTxt.faults(true) },
+	Fails:       func(e *evidence) rule.Failures { return e.robotsTxt.faults(true) },
 }, {
 	Code: "crawl.robots.syntax", Severity: diag.Info, DependsOn: []diag.Code{"crawl.robots.html"},
 	Ref:   "RFC 9309 section 2.2",
 	Title: "robots.txt has lines with mistakes", Requirement: "The lines of robots.txt have no mistakes",
 	Advice: "Correct or remove these lines.",
-	Fails:  func(e *evidence) diag.Failures { return e.robotsTxt.faults(false) },
+	Fails:  func(e *evidence) rule.Failures { return e.robotsTxt.faults(false) },
 }, {
 	Code: "crawl.robots.size", Severity: diag.Warning, Weight: 1, DependsOn: []diag.Code{"crawl.robots.html"},
 	Ref:   "RFC 9309 section 2.5",
 	Title: "robots.txt is longer than 500 KiB", Requirement: "robots.txt has at most 500 KiB",
 	Advice: "Shorten robots.txt, for instance with patterns: crawlers ignore everything after 500 KiB.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.robotsTxt.of(e.agent.dialect).Truncated, "%s is longer than %d bytes.", e.robotsTxt.url,
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.robotsTxt.of(e.agent.dialect).Truncated, "%s is longer than %d bytes.", e.robotsTxt.url,
 			robots.MaxBytes)
 	},
 }}.Reading(fromRobots)
 
 // faults lists the lines with mistakes, those that Google understands or the others.
-func (f *robotsTxt) faults(google bool) diag.Failures {
-	all := diag.FailEach(f.of(robots.Standard).Faults, func(one robots.Fault) diag.Failures {
-		return diag.FailIf(one.Google == google, "Line %d of robots.txt %s.", one.Line, one.Text).
+func (f *robotsTxt) faults(google bool) rule.Failures {
+	all := rule.FailEach(f.of(robots.Standard).Faults, func(one robots.Fault) rule.Failures {
+		return rule.FailIf(one.Google == google, "Line %d of robots.txt %s.", one.Line, one.Text).
 			About(fmt.Sprintf("line %d", one.Line))
 	})
 	return all.Joined()
@@ -188,18 +188,18 @@ func (r *robot) allowRule() string {
 	return "Allow: " + path + "$"
 }
 
-var answerRules = diag.Rules[*evidence]{
+var answerRules = rule.Rules[*evidence]{
 	{
 		Code: "crawl.redirect.broken", Severity: diag.Error, NoScore: true, Weight: 10,
-		Reads: []diag.Source{fromAnswer}, Ref: "RFC 9110 section 15.4",
+		Reads: []rule.Source{fromAnswer}, Ref: "RFC 9110 section 15.4",
 		Title: "Redirects lead nowhere", Requirement: "Redirects lead to a page",
 		Advice: "Correct the redirects so that they end at a page.",
 		When:   func(e *evidence) bool { return alive(e) && (e.failed != nil || e.final() != nil) },
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			if e.failed == nil || e.final() != nil && e.final().RedirectType == "" {
 				return nil
 			}
-			return diag.Failures{{Detail: diag.Sentence(strings.TrimSuffix(e.failed.Message, ".")), Target: e.hops[len(e.hops)-1].URL}}
+			return rule.Failures{{Detail: phrase.Sentence(strings.TrimSuffix(e.failed.Message, ".")), Target: e.hops[len(e.hops)-1].URL}}
 		},
 	},
 	{
@@ -209,9 +209,9 @@ var answerRules = diag.Rules[*evidence]{
 		Requirement: "The page itself is served, not a check for bots",
 		Advice:      "Let the crawlers that you want pass the bot protection, and verify them by their addresses.",
 		When:        func(e *evidence) bool { return e.final() != nil },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.wall != "", "%s answered with status %d and a bot check; the page itself could not be examined.",
-				diag.Upper(e.wall), e.final().StatusCode)
+		Fails: func(e *evidence) rule.Failures {
+			return rule.FailIf(e.wall != "", "%s answered with status %d and a bot check; the page itself could not be examined.",
+				phrase.Capitalize(e.wall), e.final().StatusCode)
 		},
 	},
 	status("crawl.status.missing", "crawl.wall", "Page not found", "The page exists", "RFC 9110 section 15.5.5",
@@ -238,8 +238,8 @@ var answerRules = diag.Rules[*evidence]{
 		DependsOn: []diag.Code{"crawl.status.other"}, Ref: "RFC 9110 section 15.6.5",
 		Title: "Body did not arrive in time", Requirement: "The body arrives in time",
 		Advice: "Check how long the server takes for the page, and try again.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.result.Err != nil && e.result.Err.Unanswered, "After %d bytes, nothing more arrived in time.", len(e.result.Body))
+		Fails: func(e *evidence) rule.Failures {
+			return rule.FailIf(e.result.Err != nil && e.result.Err.Unanswered, "After %d bytes, nothing more arrived in time.", len(e.result.Body))
 		},
 	},
 	{
@@ -247,13 +247,13 @@ var answerRules = diag.Rules[*evidence]{
 		DependsOn: []diag.Code{"crawl.body.unknown"}, Ref: "RFC 9110 section 12.5.3",
 		Title: "Content-Encoding that the request did not offer", Requirement: "The body has a coding that the request offered",
 		Advice: "Compress only with what the request offers in Accept-Encoding, and send Vary: Accept-Encoding so that caches do, too.",
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			coding := e.uncoded()
 			if coding == nil {
 				return nil
 			}
-			return diag.Fail("The response has Content-Encoding: %s, although the request offered gzip and deflate only. The page was "+
-				"not read here, and a crawler that does not know the coding does not read it either.", diag.Quote(coding.Coding))
+			return rule.Fail("The response has Content-Encoding: %s, although the request offered gzip and deflate only. The page was "+
+				"not read here, and a crawler that does not know the coding does not read it either.", phrase.Quote(coding.Coding))
 		},
 	},
 	{
@@ -261,9 +261,9 @@ var answerRules = diag.Rules[*evidence]{
 		Title: "Content-Encoding is not a registered coding", Requirement: "Content-Encoding names registered codings",
 		Advice: "Remove the Content-Encoding field: it names a compression, and nothing else. A character encoding belongs in " +
 			"Content-Type, as in text/html; charset=utf-8.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.result.Coding.Unknown) > 0, "The response has Content-Encoding: %s. Browsers ignore a coding that is "+
-				"not registered and show the body as it came; a crawler may refuse it.", diag.Quote(e.result.Encoding))
+		Fails: func(e *evidence) rule.Failures {
+			return rule.FailIf(len(e.result.Coding.Unknown) > 0, "The response has Content-Encoding: %s. Browsers ignore a coding that is "+
+				"not registered and show the body as it came; a crawler may refuse it.", phrase.Quote(e.result.Encoding))
 		},
 	},
 	{
@@ -272,13 +272,13 @@ var answerRules = diag.Rules[*evidence]{
 		Title:       "Body is not compressed as Content-Encoding says",
 		Requirement: "The body is compressed as Content-Encoding says",
 		Advice:      "Make Content-Encoding match the compression of the body: visitors see garbage or an error.",
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			failed := e.result.Err
 			if e.zipped() {
-				return diag.Fail("The body is compressed with gzip, and no Content-Encoding says so.")
+				return rule.Fail("The body is compressed with gzip, and no Content-Encoding says so.")
 			}
-			return diag.FailIf(failed != nil && failed.Code == fetch.Protocol && e.result.Encoding != "",
-				"The response has Content-Encoding: %s, but %s.", diag.Quote(e.result.Encoding), reason(failed))
+			return rule.FailIf(failed != nil && failed.Code == fetch.Protocol && e.result.Encoding != "",
+				"The response has Content-Encoding: %s, but %s.", phrase.Quote(e.result.Encoding), reason(failed))
 		},
 	},
 	{
@@ -286,9 +286,9 @@ var answerRules = diag.Rules[*evidence]{
 		DependsOn: []diag.Code{"crawl.body.encoding"}, Ref: "RFC 9112 section 8",
 		Title: "Body is incomplete", Requirement: "The body is complete",
 		Advice: "Check the server and the proxies in front of it: the connection ends before the page does.",
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			failed := e.result.Err
-			return diag.FailIf(failed != nil, "After %d bytes %s.", len(e.result.Body), reason(failed))
+			return rule.FailIf(failed != nil, "After %d bytes %s.", len(e.result.Body), reason(failed))
 		},
 	},
 	{
@@ -296,11 +296,11 @@ var answerRules = diag.Rules[*evidence]{
 		Ref:   "RFC 9110 section 8.3",
 		Title: "Content is not HTML", Requirement: "The content is HTML",
 		Advice: "Serve the content as text/html if it is meant to be a web page.",
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			if e.page != nil || len(e.result.Body) == 0 {
 				return nil
 			}
-			return diag.Fail("The content type is %q, not HTML, so there is no title, description or link to examine.",
+			return rule.Fail("The content type is %q, not HTML, so there is no title, description or link to examine.",
 				e.mediaType)
 		},
 	},
@@ -309,12 +309,12 @@ var answerRules = diag.Rules[*evidence]{
 		DependsOn: []diag.Code{"crawl.type"}, Ref: googleDoc + "Soft 404 errors",
 		Title: "Page is empty", Requirement: "The page has content",
 		Advice: "Serve the content, or status 404 if there is none.",
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			switch {
 			case len(e.result.Body) == 0:
-				return diag.Fail("The response has status %d and no content.", e.final().StatusCode)
+				return rule.Fail("The response has status %d and no content.", e.final().StatusCode)
 			case e.whole() && e.bare():
-				return diag.Fail("The page has no text, image, frame or script.")
+				return rule.Fail("The page has no text, image, frame or script.")
 			}
 			return nil
 		},
@@ -324,11 +324,11 @@ var answerRules = diag.Rules[*evidence]{
 		Ref:   "RFC 9110 section 8.6",
 		Title: "Page is longer than what was examined", Requirement: "The page was examined to its end",
 		Advice: "Raise max_bytes to examine all of it, or reduce its elements.",
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			if e.page != nil && e.page.Cut {
-				return diag.Fail("The page has more elements than are examined: the rest was not examined and is not reported as missing.")
+				return rule.Fail("The page has more elements than are examined: the rest was not examined and is not reported as missing.")
 			}
-			return diag.FailIf(e.result.Truncated, "The page is longer than the limit of %d bytes: the rest was not examined and is not reported as missing.",
+			return rule.FailIf(e.result.Truncated, "The page is longer than the limit of %d bytes: the rest was not examined and is not reported as missing.",
 				e.request.MaxBytes)
 		},
 	},
@@ -337,8 +337,8 @@ var answerRules = diag.Rules[*evidence]{
 		Ref:   googleDoc + "Googlebot, file size limits",
 		Title: "Page is longer than the crawler reads", Requirement: "The crawler reads the whole page",
 		Advice: "Move scripts, styles and inline images out of the HTML, so that the content is within the limit.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.overLimit(), "The page has %s%d bytes, and the crawler reads only the first %d.",
+		Fails: func(e *evidence) rule.Failures {
+			return rule.FailIf(e.overLimit(), "The page has %s%d bytes, and the crawler reads only the first %d.",
 				map[bool]string{true: "more than "}[e.result.Truncated], len(e.result.Body), e.agent.limit)
 		},
 	},
@@ -357,14 +357,14 @@ func reason(failed *fetch.Error) string {
 	return strings.TrimSuffix(failed.Message, ".")
 }
 
-func status(code, after diag.Code, title, requirement, ref, advice string, fails func(int) bool) diag.Rule[*evidence] {
-	return diag.Rule[*evidence]{
-		Code: code, Reads: []diag.Source{fromAnswer}, Severity: diag.Error, Weight: 10, Category: factorAccess, NoScore: true, Title: title,
+func status(code, after diag.Code, title, requirement, ref, advice string, fails func(int) bool) rule.Rule[*evidence] {
+	return rule.Rule[*evidence]{
+		Code: code, Reads: []rule.Source{fromAnswer}, Severity: diag.Error, Weight: 10, Category: factorAccess, NoScore: true, Title: title,
 		Requirement: requirement, Ref: ref, Advice: advice, DependsOn: []diag.Code{after},
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			h := e.final()
-			return diag.FailIf(fails(h.StatusCode), "The server answered with status %d %s, so the page is not indexed.",
-				h.StatusCode, diag.Quote(h.StatusText)).About(e.url.String())
+			return rule.FailIf(fails(h.StatusCode), "The server answered with status %d %s, so the page is not indexed.",
+				h.StatusCode, phrase.Quote(h.StatusText)).About(e.url.String())
 		},
 	}
 }

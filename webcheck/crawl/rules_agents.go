@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/internal/robots"
 )
 
@@ -14,25 +16,25 @@ import (
 const unseen = " Crawlers do not see a noindex in a page that they may not fetch."
 
 // forbidden says by what a crawler is kept from the page.
-func (e *evidence) forbidden(r *robot) diag.Failures {
-	f, rule := r.visit.file, r.decision.Rule
+func (e *evidence) forbidden(r *robot) rule.Failures {
+	f, matched := r.visit.file, r.decision.Rule
 	switch {
 	case r.decision.Allowed:
 		return nil
-	case rule == nil && f.status == http.StatusTooManyRequests:
-		return diag.Fail("%s answers with status 429, which Google treats as a server error: "+
+	case matched == nil && f.status == http.StatusTooManyRequests:
+		return rule.Fail("%s answers with status 429, which Google treats as a server error: "+
 			"%s assumes that everything is forbidden.", f.url, r.name).About("robots.txt")
-	case rule == nil:
-		return diag.Fail("%s is unavailable (%s): %s must assume that everything is forbidden.",
-			f.url, diag.Quote(f.failure()), r.name).About("robots.txt")
+	case matched == nil:
+		return rule.Fail("%s is unavailable (%s): %s must assume that everything is forbidden.",
+			f.url, phrase.Quote(f.failure()), r.name).About("robots.txt")
 	}
-	detail := fmt.Sprintf("Line %d of %s, %q for %q, forbids %s to fetch %s.", rule.Line, f.url,
-		diag.Quote(rule.String()), r.decision.Agent, r.name, r.visit.url)
-	return diag.Failures{{Detail: detail, Target: "robots.txt", Suggested: r.allowRule()}}
+	detail := fmt.Sprintf("Line %d of %s, %q for %q, forbids %s to fetch %s.", matched.Line, f.url,
+		phrase.Quote(matched.String()), r.decision.Agent, r.name, r.visit.url)
+	return rule.Failures{{Detail: detail, Target: "robots.txt", Suggested: r.allowRule()}}
 }
 
 // adding adds a sentence to the detail of failures.
-func adding(f diag.Failures, sentence string) diag.Failures {
+func adding(f rule.Failures, sentence string) rule.Failures {
 	for i := range f {
 		f[i].Detail += sentence
 	}
@@ -69,13 +71,13 @@ func (e *evidence) onlyOthers() bool {
 // askedMay reports whether the crawler that was asked for may fetch the page: if not, that finding names the others.
 func askedMay(e *evidence) bool { return alive(e) && e.asked().decision.Allowed }
 
-var agentRules = diag.Rules[*evidence]{{
+var agentRules = rule.Rules[*evidence]{{
 	Code: "crawl.robots.disallowed", Severity: diag.Error, NoScore: true, Weight: 10,
 	DependsOn: []diag.Code{"crawl.robots.unreachable"}, Ref: "RFC 9309 section 2.2.2",
 	Title: "robots.txt forbids crawling the page", Requirement: "robots.txt allows the crawler to fetch the page",
 	Advice: "Allow the page in the same group of robots.txt if the page is to be found in search engines.",
 	When:   func(e *evidence) bool { return alive(e) && !e.onlyOthers() },
-	Fails:  func(e *evidence) diag.Failures { return adding(e.forbidden(e.asked()), e.others()+unseen) },
+	Fails:  func(e *evidence) rule.Failures { return adding(e.forbidden(e.asked()), e.others()+unseen) },
 }, {
 	Code: "crawl.robots.others", Severity: diag.Warning, NoScore: true, Weight: 5,
 	DependsOn: []diag.Code{"crawl.robots.unreachable"}, Ref: "RFC 9309 section 2.2.1",
@@ -83,7 +85,7 @@ var agentRules = diag.Rules[*evidence]{{
 	Requirement: "robots.txt allows this crawler what it allows Googlebot",
 	Advice:      "Allow the crawlers that you want; check the page as googlebot_desktop to see what Google may fetch.",
 	When:        alive,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if !e.onlyOthers() {
 			return nil
 		}
@@ -95,21 +97,21 @@ var agentRules = diag.Rules[*evidence]{{
 	Ref:       googleDoc + "How Google interprets the robots.txt specification",
 	Title:     "Google may not crawl the page (robots.txt)", Requirement: "Google may crawl the page",
 	Advice: "Allow the page in the same group of robots.txt if Google should list the page.", When: askedMay,
-	Fails: func(e *evidence) diag.Failures { return adding(e.forbidden(e.google()), unseen) },
+	Fails: func(e *evidence) rule.Failures { return adding(e.forbidden(e.google()), unseen) },
 }, {
 	Code: "crawl.bing.disallowed", Severity: diag.Warning, Weight: 5,
 	DependsOn: []diag.Code{"crawl.robots.unreachable"}, Ref: "RFC 9309 section 2.2.1",
 	Title: "Bing may not crawl the page (robots.txt)", Requirement: "Bing may crawl the page",
 	Advice: "Allow the page in the same group of robots.txt if Bing should list the page.", When: askedMay,
-	Fails: func(e *evidence) diag.Failures { return adding(e.forbidden(e.bing()), unseen) },
+	Fails: func(e *evidence) rule.Failures { return adding(e.forbidden(e.bing()), unseen) },
 }}
 
 // indexed reports whether the crawler that was asked for may index the page: if not, that is said of all.
 func indexed(e *evidence) bool { return served(e) && !e.effect.NoIndex }
 
 // kept says by what a crawler is kept from indexing the page.
-func (e *evidence) kept(r *robot) diag.Failures {
-	return diag.FailIf(r.effect.NoIndex, "%s may not index %s: that is forbidden by %s.%s", r.name, e.url,
+func (e *evidence) kept(r *robot) rule.Failures {
+	return rule.FailIf(r.effect.NoIndex, "%s may not index %s: that is forbidden by %s.%s", r.name, e.url,
 		e.said(r.crawler, noIndex), e.embedded())
 }
 
@@ -122,29 +124,29 @@ func (e *evidence) embedded() string {
 }
 
 // engineRules are about what the page says to the crawler of one search engine.
-var engineRules = diag.Rules[*evidence]{{
+var engineRules = rule.Rules[*evidence]{{
 	Code: "crawl.google.noindex", Severity: diag.Error, Weight: 10,
 	Ref:   googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
 	Title: "Google may not index the page (noindex)", Requirement: "Google may index the page",
 	Advice: "Remove the noindex for googlebot if Google should list the page.", When: indexed,
 	DependsOn: []diag.Code{"crawl.google.disallowed"},
-	Fails:     func(e *evidence) diag.Failures { return e.kept(e.google()) },
+	Fails:     func(e *evidence) rule.Failures { return e.kept(e.google()) },
 }, {
 	Code: "crawl.bing.noindex", Severity: diag.Warning, Weight: 5,
 	Ref:   "Bing Webmaster Tools, Robots meta tags and attributes",
 	Title: "Bing may not index the page (noindex)", Requirement: "Bing may index the page",
 	Advice: "Remove the noindex for bingbot if Bing should list the page.", When: indexed,
 	DependsOn: []diag.Code{"crawl.bing.disallowed"},
-	Fails:     func(e *evidence) diag.Failures { return e.kept(e.bing()) },
+	Fails:     func(e *evidence) rule.Failures { return e.kept(e.bing()) },
 }, {
 	Code: "crawl.index.expires", Severity: diag.Info,
 	Ref:         googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
 	Title:       "Page leaves Google on a date (unavailable_after)",
 	Requirement: "Google may index the page without an end",
 	Advice:      "Remove unavailable_after unless the page should leave search results then.", When: served,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		until := e.google().effect.Until
-		f := diag.FailIf(!until.IsZero(), "%s leaves the index of Google on %s.", e.url, until.UTC().Format(time.DateOnly))
+		f := rule.FailIf(!until.IsZero(), "%s leaves the index of Google on %s.", e.url, until.UTC().Format(time.DateOnly))
 		for i := range f {
 			f[i].Due = until
 		}
@@ -156,14 +158,14 @@ var engineRules = diag.Rules[*evidence]{{
 	Title:       "Search results show no text of the page (nosnippet)",
 	Requirement: "Search results may show text of the page",
 	Advice:      "Remove nosnippet, or max-snippet:0, unless results should show the title alone.", When: served,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		var names []string
 		for _, r := range []*robot{e.google(), e.bing()} {
 			if r.effect.NoSnippet && !r.effect.NoIndex {
 				names = append(names, r.name)
 			}
 		}
-		return diag.FailIf(len(names) > 0, "%s may not show text of %s in search results.",
+		return rule.FailIf(len(names) > 0, "%s may not show text of %s in search results.",
 			strings.Join(names, " and "), e.url)
 	},
 }}

@@ -7,18 +7,21 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"golang.org/x/net/publicsuffix"
 	"golang.org/x/text/language"
 )
 
 // canonicalRules are about the URL that a page says is its own, and what that URL leads to.
-var canonicalRules = diag.Rules[*evidence]{{
+var canonicalRules = rule.Rules[*evidence]{{
 	Code: "crawl.canonical.missing", Severity: diag.Info, Weight: 1, Ref: "RFC 6596 section 3",
 	Title: "No canonical URL", Requirement: "The page names its canonical URL",
 	Advice: "Add a link element with rel=canonical to the head, with the URL under which to index the page.",
 	When:   (*evidence).whole,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.statements) == 0, "%s has no link element with rel=canonical, and no Link field with it.",
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(len(e.statements) == 0, "%s has no link element with rel=canonical, and no Link field with it.",
 			e.url).Suggesting(e.canonicalLine())
 	},
 }, {
@@ -26,10 +29,10 @@ var canonicalRules = diag.Rules[*evidence]{{
 	Title: "Canonical URL is not valid", Requirement: "The canonical URL is a valid URL of a web page",
 	Advice: "Name the full URL of the page, with https.",
 	When:   func(e *evidence) bool { return served(e) && len(e.statements) > 0 },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.statements, func(c canonical) diag.Failures {
-			return diag.FailIf(!isWeb(c.URL) || c.Raw == "", "The %s has the URL %q, which is not that of a web page.",
-				c.place(), diag.Quote(c.Raw)).Suggesting(e.canonicalLine())
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.statements, func(c canonical) rule.Failures {
+			return rule.FailIf(!isWeb(c.URL) || c.Raw == "", "The %s has the URL %q, which is not that of a web page.",
+				c.place(), phrase.Quote(c.Raw)).Suggesting(e.canonicalLine())
 		})
 	},
 }, {
@@ -37,27 +40,27 @@ var canonicalRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"crawl.canonical.invalid"}, Ref: googleDoc + "Specify a canonical URL",
 	Title: "Several different canonical URLs", Requirement: "The page names one canonical URL",
 	Advice: "Keep one of them: search engines ignore them all if they differ.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.canonicals) > 1, "The page names %d canonical URLs: %s.", len(e.canonicals),
-			diag.Quote(strings.Join(diag.Map(e.statements, canonical.said), ", ")))
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(len(e.canonicals) > 1, "The page names %d canonical URLs: %s.", len(e.canonicals),
+			phrase.Quote(strings.Join(kit.Map(e.statements, canonical.said), ", ")))
 	},
 }, {
 	Code: "crawl.canonical.body", Severity: diag.Warning, Weight: 1,
 	DependsOn: []diag.Code{"crawl.canonical.invalid"}, Ref: googleDoc + "Specify a canonical URL",
 	Title: "Canonical link outside the head is ignored", Requirement: "The canonical link is in the head",
 	Advice: "Move the link element into the head; an element in the head that belongs in the body ends the head early.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		outside := slices.ContainsFunc(e.statements, func(c canonical) bool { return c.body })
-		return diag.FailIf(outside && !e.page.HeadOnly, "A link element with rel=canonical is in the body of the page.")
+		return rule.FailIf(outside && !e.page.HeadOnly, "A link element with rel=canonical is in the body of the page.")
 	},
 }, {
 	Code: "crawl.canonical.fragment", Severity: diag.Warning, Weight: 1,
 	DependsOn: []diag.Code{"crawl.canonical.invalid"}, Ref: googleDoc + "Specify a canonical URL",
 	Title: "Canonical URL has a fragment", Requirement: "The canonical URL has no fragment",
 	Advice: "Remove # and what follows it: search engines index pages, not parts of them.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.statements, func(c canonical) diag.Failures {
-			return diag.FailIf(strings.Contains(c.URL, "#"), "The %s names %s.", c.place(), diag.Quote(c.URL))
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.statements, func(c canonical) rule.Failures {
+			return rule.FailIf(strings.Contains(c.URL, "#"), "The %s names %s.", c.place(), phrase.Quote(c.URL))
 		})
 	},
 }, {
@@ -65,11 +68,11 @@ var canonicalRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"crawl.canonical.invalid"}, Ref: googleDoc + "Specify a canonical URL",
 	Title: "Canonical URL is relative", Requirement: "The canonical URL is absolute",
 	Advice: "Name the full URL, so that a copy of the site on another host does not name itself.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.statements, func(c canonical) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.statements, func(c canonical) rule.Failures {
 			u, err := url.Parse(c.Raw)
-			return diag.FailIf(err == nil && u.Scheme == "", "The %s has the relative URL %q, which leads to %s.",
-				c.place(), diag.Quote(c.Raw), diag.Quote(c.URL))
+			return rule.FailIf(err == nil && u.Scheme == "", "The %s has the relative URL %q, which leads to %s.",
+				c.place(), phrase.Quote(c.Raw), phrase.Quote(c.URL))
 		})
 	},
 }, {
@@ -78,32 +81,32 @@ var canonicalRules = diag.Rules[*evidence]{{
 	Title: "Canonical URL uses HTTP although the page has HTTPS", Requirement: "The canonical URL uses HTTPS",
 	Advice: "Name the URL with https.",
 	When:   func(e *evidence) bool { return served(e) && len(e.canonicals) == 1 && e.url.Scheme() == "https" },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(strings.HasPrefix(e.canonicals[0], "http:"), "The page at %s names %s as its canonical URL.",
-			e.url, diag.Quote(e.canonicals[0]))
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(strings.HasPrefix(e.canonicals[0], "http:"), "The page at %s names %s as its canonical URL.",
+			e.url, phrase.Quote(e.canonicals[0]))
 	},
 }}
 
 // targetRules are about the page at the canonical URL, where that is another.
-var targetRules = diag.Rules[*evidence]{{
+var targetRules = rule.Rules[*evidence]{{
 	Code: "crawl.canonical.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 6596 section 3",
 	Title: "Canonical URL did not answer", Requirement: "The canonical URL answers",
 	Advice: "Try again later: whether the page at the canonical URL can be indexed is not known.",
 	When:   func(e *evidence) bool { return e.target != nil },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		why := e.target.silence()
-		return diag.FailIf(why != "", "The page at %s names %s as its canonical URL; what is there is not known: %s.",
-			e.url, diag.Quote(e.target.url), why).About(diag.Quote(e.target.url))
+		return rule.FailIf(why != "", "The page at %s names %s as its canonical URL; what is there is not known: %s.",
+			e.url, phrase.Quote(e.target.url), why).About(phrase.Quote(e.target.url))
 	},
 }, {
 	Code: "crawl.canonical.disallowed", Severity: diag.Warning, Weight: 5, Ref: "RFC 9309 section 2.2.2",
 	Title: "Google may not crawl the canonical URL", Requirement: "Google may crawl the canonical URL",
 	Advice: "Name a URL that robots.txt allows, or allow this one: search engines cannot verify it.",
 	When:   func(e *evidence) bool { return e.target != nil && e.target.file != nil },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if t := e.target; t.disallowed() && t.decision.Rule == nil {
 			return e.targetFails(true, "whose robots.txt is unavailable (%s): Google assumes that everything is forbidden",
-				diag.Quote(t.file.failure()))
+				phrase.Quote(t.file.failure()))
 		}
 		return e.targetFails(e.target.disallowed(), "which robots.txt forbids Google to fetch")
 	},
@@ -113,7 +116,7 @@ var targetRules = diag.Rules[*evidence]{{
 	Title:     "Canonical URL leads to no page", Requirement: "The canonical URL leads to a page",
 	Advice: "Name a URL that exists, usually that of this page: search engines cannot index the page that is named.",
 	When:   targetKnown,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		return e.targetFails(e.target.broken() != "", "which %s", e.target.broken()).Suggesting(e.canonicalLine())
 	},
 }, {
@@ -122,13 +125,13 @@ var targetRules = diag.Rules[*evidence]{{
 	Title:     "Canonical URL redirects", Requirement: "The canonical URL does not redirect",
 	Advice: "Name the URL where the redirects end.",
 	When:   targetKnown,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		to := e.target.redirect()
 		back, _ := e.target.result.URL.Resolve(to)
 		if to != "" && withoutFragment(back) == withoutFragment(e.url) {
 			return e.targetFails(true, "which redirects back to this page").Suggesting(e.canonicalLine())
 		}
-		return e.targetFails(to != "", "which redirects to %s", diag.Quote(to))
+		return e.targetFails(to != "", "which redirects to %s", phrase.Quote(to))
 	},
 }, {
 	Code: "crawl.canonical.noindex", Severity: diag.Warning, Weight: 5, Ref: googleDoc + "Block indexing with noindex",
@@ -136,7 +139,7 @@ var targetRules = diag.Rules[*evidence]{{
 	Title:     "Canonical URL forbids indexing (noindex)", Requirement: "The canonical URL may be indexed",
 	Advice: "Remove noindex there, or name the URL of this page: otherwise neither may be indexed.",
 	When:   targetKnown,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		return e.targetFails(e.target.effect.NoIndex, "which forbids Google to index it")
 	},
 }, {
@@ -145,11 +148,11 @@ var targetRules = diag.Rules[*evidence]{{
 	Title:     "Canonical URL names another canonical URL", Requirement: "The page at the canonical URL is its own canonical",
 	Advice: "Name the last URL of the chain on all of these pages.",
 	When:   targetKnown,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if isURL(e.target.canonical, e.url) {
 			return e.targetFails(true, "which names this page in turn")
 		}
-		return e.targetFails(e.target.canonical != "", "which names %s in turn", diag.Quote(e.target.canonical))
+		return e.targetFails(e.target.canonical != "", "which names %s in turn", phrase.Quote(e.target.canonical))
 	},
 }, {
 	Code: "crawl.canonical.language", Severity: diag.Warning, Weight: 2, Ref: googleDoc + "Specify a canonical URL",
@@ -159,35 +162,35 @@ var targetRules = diag.Rules[*evidence]{{
 	When: func(e *evidence) bool {
 		return targetKnown(e) && e.page != nil && primary(e.page.Lang) != "" && primary(e.target.language) != ""
 	},
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		return e.targetFails(primary(e.page.Lang) != primary(e.target.language), "which is in %q, and this page in %q",
-			diag.Quote(e.target.language), diag.Quote(e.page.Lang))
+			phrase.Quote(e.target.language), phrase.Quote(e.page.Lang))
 	},
 }}
 
 // elsewhereRules are about a canonical URL that is another page, with nothing wrong with it.
-var elsewhereRules = diag.Rules[*evidence]{{
+var elsewhereRules = rule.Rules[*evidence]{{
 	Code: "crawl.canonical.elsewhere", Severity: diag.Info, DependsOn: []diag.Code{"crawl.canonical.multiple"},
 	Ref:   "RFC 6596 section 3",
 	Title: "Canonical URL is another page", Requirement: "The canonical URL is that of the page",
 	Advice: "Name the URL of this page, unless the other page should be indexed instead.", When: faultless,
-	Fails: func(e *evidence) diag.Failures { return e.indexedAs(true) },
+	Fails: func(e *evidence) rule.Failures { return e.indexedAs(true) },
 }, {
 	Code: "crawl.canonical.foreign", Severity: diag.Warning, Weight: 5,
 	DependsOn: []diag.Code{"crawl.canonical.multiple"}, Ref: "RFC 6596 section 3",
 	Title: "Canonical URL is on another site", Requirement: "The canonical URL is on the same site",
 	Advice: "Name the URL of this page, unless the other site should be indexed instead.", When: faultless,
-	Fails: func(e *evidence) diag.Failures { return e.indexedAs(false) },
+	Fails: func(e *evidence) rule.Failures { return e.indexedAs(false) },
 }}
 
 // targetKnown reports whether the page at the canonical URL was fetched.
 func targetKnown(e *evidence) bool { return e.target != nil && e.target.known() }
 
 // targetFails says what is wrong with the page at the canonical URL, if anything is.
-func (e *evidence) targetFails(fails bool, clause string, args ...any) diag.Failures {
-	args = append([]any{e.url, diag.Quote(e.target.url)}, args...)
-	return diag.FailIf(fails, "The page at %s names %s as its canonical URL, "+clause+".", args...).
-		About(diag.Quote(e.target.url))
+func (e *evidence) targetFails(fails bool, clause string, args ...any) rule.Failures {
+	args = append([]any{e.url, phrase.Quote(e.target.url)}, args...)
+	return rule.FailIf(fails, "The page at %s names %s as its canonical URL, "+clause+".", args...).
+		About(phrase.Quote(e.target.url))
 }
 
 // faultless reports whether a page at another canonical URL has no fault that a rule of its own states.
@@ -222,7 +225,7 @@ func (c canonical) said() string {
 }
 
 // indexedAs fails if the canonical URL is another page, of the same site or not.
-func (e *evidence) indexedAs(same bool) diag.Failures {
+func (e *evidence) indexedAs(same bool) rule.Failures {
 	url := e.elsewhere()
 	if url == "" || same != sameSite(url, e.url) {
 		return nil
@@ -231,7 +234,7 @@ func (e *evidence) indexedAs(same bool) diag.Failures {
 	if e.target != nil && e.target.faultless() {
 		then = ", so that page is indexed instead"
 	}
-	return diag.Fail("The page at %s names %s as its canonical URL%s.", e.url, diag.Quote(url), then)
+	return rule.Fail("The page at %s names %s as its canonical URL%s.", e.url, phrase.Quote(url), then)
 }
 
 // sameSite reports whether a URL is of the registrable domain of another.

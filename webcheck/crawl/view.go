@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -25,9 +25,9 @@ func (r *Report) View() *view.View {
 	if m := r.Metadata; m.Feeds != nil {
 		v.Fact("title", orNone(m.Title, m.TitleFallback), "crawl.title")
 		v.Fact("description", orNone(m.Description, m.DescriptionFallback), "crawl.description")
-		v.Fact("canonical", view.Join(diag.Clip(m.Canonical, maxShown), r.Canonical.text()), "crawl.canonical")
+		v.Fact("canonical", view.Join(phrase.Clip(m.Canonical, maxShown), r.Canonical.text()), "crawl.canonical")
 	}
-	words, s, l, i := diag.Count(r.Text.Words, "word"), r.Size, r.Links, r.Images
+	words, s, l, i := phrase.Count(r.Text.Words, "word"), r.Size, r.Links, r.Images
 	size := fmt.Sprintf("%d KB of HTML", (s.HTMLBytes+1023)/1024) +
 		view.If(s.Encoding != "", ", sent as "+s.Encoding) + view.If(s.Truncated, ", and more")
 	v.Fact("text", view.If(r.Text.told, view.Join(words, size)), "crawl.body", "crawl.size")
@@ -39,7 +39,7 @@ func (r *Report) View() *view.View {
 		d := v.Rows(view.Tree, "Headings")
 		top := slices.MinFunc(r.Headings, func(a, b Heading) int { return cmp.Compare(a.Level, b.Level) }).Level
 		for _, h := range r.Headings {
-			d.Node(h.Level-top, view.None, "", fmt.Sprintf("h%d %s", h.Level, diag.Clip(h.Text, maxShown)))
+			d.Node(h.Level-top, view.None, "", fmt.Sprintf("h%d %s", h.Level, phrase.Clip(h.Text, maxShown)))
 		}
 	} else if len(r.Hops) > 1 {
 		fetch.Draw(v, r.Hops, r.FinalURL.String(), fetch.Error{})
@@ -54,20 +54,20 @@ const maxShown = 160
 
 // orNone returns what the page declares, or what is shown in its place.
 func orNone(said string, instead Fallback) string {
-	return cmp.Or(diag.Clip(said, maxShown), "none"+view.If(instead.Source != "",
-		fmt.Sprintf("; shown instead: %s (%s)", diag.Clip(instead.Value, maxShown), instead.Source)))
+	return cmp.Or(phrase.Clip(said, maxShown), "none"+view.If(instead.Source != "",
+		fmt.Sprintf("; shown instead: %s (%s)", phrase.Clip(instead.Value, maxShown), instead.Source)))
 }
 
 // text says what was found at a canonical URL that is another page, if anything is wrong there.
 func (c CanonicalReport) text() string {
 	switch {
 	case c.RedirectTo != "":
-		return "redirects to " + diag.Clip(c.RedirectTo, maxShown)
+		return "redirects to " + phrase.Clip(c.RedirectTo, maxShown)
 	case c.StatusCode >= 300:
 		return fmt.Sprintf("status %d", c.StatusCode)
 	}
 	return view.Join(view.Known(c.Allowed, "", "Google must not fetch it", ""), view.Known(c.Indexable, "", "not indexable", ""),
-		view.If(c.Canonical != "", "names "+diag.Clip(c.Canonical, maxShown)))
+		view.If(c.Canonical != "", "names "+phrase.Clip(c.Canonical, maxShown)))
 }
 
 // may says what a crawler may do.
@@ -80,7 +80,7 @@ func may(fetch, index, follow *bool) string {
 func (a AgentReport) text() string {
 	s := a.Agent + " " + may(a.Allowed, a.Indexable, a.Followable)
 	for _, c := range a.By {
-		s = view.Join(s, diag.Clip(c.Text, maxShown)+view.If(c.Line > 0, fmt.Sprintf(" (line %d)", c.Line)))
+		s = view.Join(s, phrase.Clip(c.Text, maxShown)+view.If(c.Line > 0, fmt.Sprintf(" (line %d)", c.Line)))
 	}
 	return s
 }

@@ -8,7 +8,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
 	"golang.org/x/crypto/cryptobyte"
 	asn1tag "golang.org/x/crypto/cryptobyte/asn1"
@@ -169,7 +169,7 @@ func (c *contents) fault(format string, args ...any) {
 }
 
 func (c *contents) readSubject(der cryptobyte.String) {
-	c.Attributes = diag.Map(pki.Attributes(der), func(a pki.Attribute) subjectAttribute { return subjectAttribute{a.Type, a.Value} })
+	c.Attributes = kit.Map(pki.Attributes(der), func(a pki.Attribute) subjectAttribute { return subjectAttribute{a.Type, a.Value} })
 	var name, set cryptobyte.String
 	der.ReadASN1(&name, asn1tag.SEQUENCE)
 	for name.ReadASN1(&set, asn1tag.SET) {

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
@@ -76,7 +77,7 @@ func (e *evidence) newKey() string {
 // certifiable lists the names that can be certified, each once, with those that only need another form.
 func (e *evidence) certifiable() []Name {
 	candidates := slices.Clone(e.csr.Names)
-	candidates = append(candidates, diag.Map(e.common, asName)...)
+	candidates = append(candidates, kit.Map(e.common, asName)...)
 	var list []Name
 	for _, n := range candidates[:min(len(candidates), maxJudged)] {
 		name := judgeName(repaired(n))

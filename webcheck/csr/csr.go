@@ -9,7 +9,10 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // Request asks for the judgement of a signing request.
@@ -28,7 +31,7 @@ const (
 )
 
 // Values lists the outcomes.
-func (Outcome) Values() []string { return diag.Values(compliant, warned, nonCompliant, invalid) }
+func (Outcome) Values() []string { return kit.Values(compliant, warned, nonCompliant, invalid) }
 
 // A Report says what a request asks for, and whether a public authority would grant it. What cannot be read is absent.
 type Report struct {
@@ -87,7 +90,7 @@ const (
 
 // Values lists the statuses.
 func (ComplianceStatus) Values() []string {
-	return diag.Values(compliancePass, complianceWarning, complianceFail)
+	return kit.Values(compliancePass, complianceWarning, complianceFail)
 }
 
 // A Compliance is one requirement on the request.
@@ -100,7 +103,7 @@ type Compliance struct {
 }
 
 // Rules describes what is examined.
-func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
+func (*Report) Rules() []rule.Description { return rules().Describe() }
 
 // Judgement is the report as a verdict without a score.
 func (r *Report) Judgement() diag.Verdict { return r.verdict }
@@ -110,9 +113,9 @@ func (r *Report) Judgement() diag.Verdict { return r.verdict }
 func Parse(_ context.Context, env *diag.Env, req Request) (*Report, error) {
 	switch {
 	case req.CSR == "":
-		return nil, diag.Invalid("csr", "is empty")
+		return nil, input.Invalid("csr", "is empty")
 	case len(req.CSR) > maxBytes:
-		return nil, diag.Invalid("csr", "has more than %d bytes", maxBytes)
+		return nil, input.Invalid("csr", "has more than %d bytes", maxBytes)
 	}
 	known, closer, err := knownKeys(env)
 	if err != nil {
@@ -161,7 +164,7 @@ func (e *evidence) report() *Report {
 	}
 	r.Extensions = Extensions{
 		KeyUsage: append([]string{}, c.KeyUsage...), ExtKeyUsage: append([]string{}, c.ExtKeyUsage...),
-		Constraints: diag.OrZero(c.Constraints), MustStaple: c.MustStaple, Others: c.others(),
+		Constraints: kit.OrZero(c.Constraints), MustStaple: c.MustStaple, Others: c.others(),
 	}
 	r.Compliance = append(r.Compliance, compliance(v)...)
 	return r

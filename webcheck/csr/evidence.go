@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
@@ -120,7 +122,7 @@ func (e *evidence) judgeNames() {
 			e.common = append(e.common, a.Value)
 		}
 	}
-	e.names = diag.Map(e.csr.Names[:min(len(e.csr.Names), maxJudged)], judgeName)
+	e.names = kit.Map(e.csr.Names[:min(len(e.csr.Names), maxJudged)], judgeName)
 	if len(e.csr.Names) == 0 && len(e.common) > 0 {
 		e.names = append(e.names, judgeName(asName(e.common[len(e.common)-1])))
 	}
@@ -146,7 +148,7 @@ func shown(s string) string {
 	if s == "" {
 		return "that is empty"
 	}
-	return diag.Quote(s)
+	return phrase.Quote(s)
 }
 
 // The lists of known keys of an operator, of which there may be any number (CONTRACT 8.1). None is built in.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // The bounds of a text.
@@ -37,13 +37,13 @@ type block struct {
 }
 
 // boundary is the first or the last line of a block, as far as it can be recognised.
-var boundary = diag.Regexp(`(?i)-{2,}[ \t]*(BEGIN|END)[ \t]+([A-Z0-9][A-Z0-9 .#/]*?)[ \t]*-{2,}`)
+var boundary = kit.Regexp(`(?i)-{2,}[ \t]*(BEGIN|END)[ \t]+([A-Z0-9][A-Z0-9 .#/]*?)[ \t]*-{2,}`)
 
 // bareBoundary is the first or the last line of a request whose hyphens were lost.
-var bareBoundary = diag.Regexp(`(?im)^[^A-Z0-9\n]*(?:BEGIN|END) (?:NEW )?CERTIFICATE REQUEST[^A-Z0-9\n]*$`)
+var bareBoundary = kit.Regexp(`(?im)^[^A-Z0-9\n]*(?:BEGIN|END) (?:NEW )?CERTIFICATE REQUEST[^A-Z0-9\n]*$`)
 
 // secretText identifies a private key by the text around it, however its lines were altered.
-var secretText = diag.Regexp(`(?i)(?:BEGIN|END)[\s_]+(?:[A-Z0-9]+[\s_]+)*PRIVATE[\s_]+KEY|PuTTY-User-Key-File|AGE-SECRET-KEY-1|` +
+var secretText = kit.Regexp(`(?i)(?:BEGIN|END)[\s_]+(?:[A-Z0-9]+[\s_]+)*PRIVATE[\s_]+KEY|PuTTY-User-Key-File|AGE-SECRET-KEY-1|` +
 	`"d"\s*:\s*"[A-Za-z0-9_-]{16,}"|Private-Lines:|RSA Private-Key:|Private-Key:\s*\(`)
 
 // hasSecret reports whether the text indicates a private key. Few texts have one of the words, and the pattern is
@@ -239,7 +239,7 @@ func isText(b []byte) bool {
 }
 
 // word is a text in Base64 without white space.
-var word = diag.Regexp(`[A-Za-z0-9+/_-]{40,}={0,2}`)
+var word = kit.Regexp(`[A-Za-z0-9+/_-]{40,}={0,2}`)
 
 func longestWord(text string) (longest string) {
 	for _, s := range word().FindAllString(text, -1) {

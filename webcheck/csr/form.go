@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // pemLabels are those under which authorities read requests: that of RFC 7468 section 7, and the one of older programs
@@ -104,15 +104,15 @@ var repairs = []repair{
 }
 
 var (
-	escape       = diag.Regexp(`\\+(?:u00[0-9A-Fa-f]{2}|[nrt])?`)
-	percent      = diag.Regexp(`%[0-9A-Fa-f]{2}`)
-	plusForSpace = diag.Regexp(`(?i)(?:BEGIN|END)\+(?:[A-Z]+\+)*REQUEST`)
-	softBreak    = diag.Regexp(`[A-Za-z0-9+/]=\r?\n[A-Za-z0-9+/]`)
-	dataURL      = diag.Regexp(`data:[A-Za-z0-9/+.;=-]*;base64,`)
-	htmlTag      = diag.Regexp(`</?[A-Za-z][A-Za-z0-9:]*(?:\s[^<>]*)?/?>`)
-	quoted       = diag.Regexp(`(?m)^[ \t]*(?:(?:[>|#:»]|[0-9]{1,3}[:.)|][ \t])[ \t]*)+`)
-	quotes       = diag.Regexp("(?m)[\"'`“”„‘’‚«»]+[ \t,;+]*$|^[ \t]*[\"'`“”„‘’‚«»]+")
-	dashEscape   = diag.Regexp(`(?m)^- --`)
+	escape       = kit.Regexp(`\\+(?:u00[0-9A-Fa-f]{2}|[nrt])?`)
+	percent      = kit.Regexp(`%[0-9A-Fa-f]{2}`)
+	plusForSpace = kit.Regexp(`(?i)(?:BEGIN|END)\+(?:[A-Z]+\+)*REQUEST`)
+	softBreak    = kit.Regexp(`[A-Za-z0-9+/]=\r?\n[A-Za-z0-9+/]`)
+	dataURL      = kit.Regexp(`data:[A-Za-z0-9/+.;=-]*;base64,`)
+	htmlTag      = kit.Regexp(`</?[A-Za-z][A-Za-z0-9:]*(?:\s[^<>]*)?/?>`)
+	quoted       = kit.Regexp(`(?m)^[ \t]*(?:(?:[>|#:»]|[0-9]{1,3}[:.)|][ \t])[ \t]*)+`)
+	quotes       = kit.Regexp("(?m)[\"'`“”„‘’‚«»]+[ \t,;+]*$|^[ \t]*[\"'`“”„‘’‚«»]+")
+	dashEscape   = kit.Regexp(`(?m)^- --`)
 )
 
 func unescape(s string) string {
@@ -141,22 +141,22 @@ var layouts = []struct {
 	damage  string // as a clause
 	pattern func() *regexp.Regexp
 }{
-	{"it lost its line breaks", diag.Regexp(`(?i)BEGIN[ A-Z0-9]+-{2,}[ \t]*[A-Za-z0-9+/]{20}`)},
-	{"its lines are indented", diag.Regexp(`(?m)^[ \t]+(?:-+[ \t]*BEGIN|[A-Za-z0-9+/]{20})`)},
-	{"the lines BEGIN and END do not have 5 hyphens on each side", diag.Regexp(
+	{"it lost its line breaks", kit.Regexp(`(?i)BEGIN[ A-Z0-9]+-{2,}[ \t]*[A-Za-z0-9+/]{20}`)},
+	{"its lines are indented", kit.Regexp(`(?m)^[ \t]+(?:-+[ \t]*BEGIN|[A-Za-z0-9+/]{20})`)},
+	{"the lines BEGIN and END do not have 5 hyphens on each side", kit.Regexp(
 		`(?im)(?:^|[^-])(?:-{0,4}|-{6,})(?:BEGIN|END) [ A-Z0-9]*REQUEST|REQUEST(?:-{0,4}|-{6,})(?:[^-]|$)`)},
-	{"other text stands on the lines BEGIN and END", diag.Regexp(`(?im)[^-\s][ \t]*-{2,}BEGIN|REQUEST-+[ \t]*[^-\s]`)},
-	{"it has blank lines", diag.Regexp(`\n[ \t]*\n`)},
-	{"spaces stand within its lines", diag.Regexp(`(?m)^[A-Za-z0-9+/]+ [A-Za-z0-9+/ ]+=*$`)},
-	{"its lines are longer than 76 characters", diag.Regexp(`[A-Za-z0-9+/]{77}`)},
+	{"other text stands on the lines BEGIN and END", kit.Regexp(`(?im)[^-\s][ \t]*-{2,}BEGIN|REQUEST-+[ \t]*[^-\s]`)},
+	{"it has blank lines", kit.Regexp(`\n[ \t]*\n`)},
+	{"spaces stand within its lines", kit.Regexp(`(?m)^[A-Za-z0-9+/]+ [A-Za-z0-9+/ ]+=*$`)},
+	{"its lines are longer than 76 characters", kit.Regexp(`[A-Za-z0-9+/]{77}`)},
 }
 
 // between is the part of a text from the line BEGIN to the line END.
-var between = diag.Regexp(`(?is)[^\n]*BEGIN[^\n]{1,40}(?:CERTIFICATE|REQUEST).*` +
+var between = kit.Regexp(`(?is)[^\n]*BEGIN[^\n]{1,40}(?:CERTIFICATE|REQUEST).*` +
 	`END[^\n]{1,40}(?:CERTIFICATE|REQUEST)[^\n]*`)
 
 // endLine is the last line of a block of any kind.
-var endLine = diag.Regexp(`(?i)-[ \t]*END[ \t][^\n]*-`)
+var endLine = kit.Regexp(`(?i)-[ \t]*END[ \t][^\n]*-`)
 
 // damages says how a request was altered in a text that is not a PEM file, as clauses. It is empty if the text is
 // the Base64 encoding of a request without lines BEGIN and END, as some control panels give it.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/diagkit/diagkit/diag/suffix"
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/registry"
 )
@@ -180,7 +181,7 @@ func (n *Name) judgeLabels(base string) {
 
 func (n *Name) judgePlace(name string) {
 	top := name[strings.LastIndexByte(name, '.')+1:]
-	suffix, public := diag.RegistrySuffix(name, nil)
+	suffix, public := suffix.Registry(name, nil)
 	reason, reserved := reservedTLDs[top]
 	switch {
 	case top == "onion" && isOnion(name):

@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 	"golang.org/x/net/publicsuffix"
 )
 
@@ -16,23 +18,23 @@ const sanRef = br + "7.1.2.7.12"
 func named(e *evidence) bool { return e.csr != nil && len(e.names) > 0 }
 
 // nameRule returns a rule that refuses names of a kind, and reports one for all.
-func nameRule(code diag.Code, title, requirement, ref, advice string, is func(Name) bool) rule {
-	return rule{
+func nameRule(code diag.Code, title, requirement, ref, advice string, is func(Name) bool) rule.Rule[*evidence] {
+	return rule.Rule[*evidence]{
 		Code: code, Severity: diag.Error, Title: title, Requirement: requirement, Ref: ref, Advice: advice,
-		Fails: func(e *evidence) diag.Failures {
-			all := diag.FailEach(e.names, func(n Name) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
+			all := rule.FailEach(e.names, func(n Name) rule.Failures {
 				switch {
 				case !is(n):
 					return nil
 				case n.Value == "":
-					return diag.Fail("A name of the request is empty.").Suggesting(e.correction())
+					return rule.Fail("A name of the request is empty.").Suggesting(e.correction())
 				}
-				return diag.Fail("The name %s cannot be certified: %s.", shown(n.Value), n.Reason).About(shown(n.Value)).Suggesting(e.correction())
+				return rule.Fail("The name %s cannot be certified: %s.", shown(n.Value), n.Reason).About(shown(n.Value)).Suggesting(e.correction())
 			})
 			if len(all) < 2 {
 				return all
 			}
-			return all.Together("%s The same applies to another %s of the request.", all[0].Detail, diag.Count(len(all)-1, "name"))
+			return all.Together("%s The same applies to another %s of the request.", all[0].Detail, phrase.Count(len(all)-1, "name"))
 		},
 	}
 }
@@ -43,14 +45,14 @@ func typed(t NameType) func(Name) bool     { return func(n Name) bool { return n
 // maxNames is how many names many authorities put into a certificate.
 const maxNames = 100
 
-var nameRules = diag.Rules[*evidence]{
+var nameRules = rule.Rules[*evidence]{
 	{
 		Code: "csr.names.none", Severity: diag.Error, Ref: sanRef,
 		Title: "No identifier in the request", Requirement: "The request names a host",
 		Advice: "Make a new request with the names of the server: openssl req -new -key FILE -addext 'subjectAltName=DNS:NAME'.",
 		When:   readable,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.names) == 0, "The request has neither a subjectAltName with a name nor a common name.")
+		Fails: func(e *evidence) rule.Failures {
+			return rule.FailIf(len(e.names) == 0, "The request has neither a subjectAltName with a name nor a common name.")
 		},
 	},
 	{
@@ -59,12 +61,12 @@ var nameRules = diag.Rules[*evidence]{
 		Advice: "Make a new request with a subjectAltName, as the suggested command does. Many authorities add the common name " +
 			"themselves; browsers look at nothing but the subjectAltName.",
 		When: readable,
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			detail := "The request has no subjectAltName (SAN); its only name is the common name %s."
 			if e.csr.HasSAN {
 				detail = "The subjectAltName (SAN) of the request is empty; the only name is the common name %s."
 			}
-			return diag.FailIf(len(e.csr.Names) == 0 && !e.csr.Unreadable, detail, shown(e.names[0].Value)).Suggesting(e.correction())
+			return rule.FailIf(len(e.csr.Names) == 0 && !e.csr.Unreadable, detail, shown(e.names[0].Value)).Suggesting(e.correction())
 		},
 	},
 	nameRule("csr.names.invalid", "Invalid DNS name", "All host names are well formed", sanRef+", RFC 5280 section 4.2.1.6",
@@ -95,9 +97,9 @@ var nameRules = diag.Rules[*evidence]{
 		Code: "csr.names.duplicate", Severity: diag.Warning, Ref: sanRef,
 		Title: "Duplicate name (SAN)", Requirement: "Each name stands once",
 		Advice: "Name each host once, as the suggested command does.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.repeated(), func(s string) diag.Failures {
-				return diag.Fail("The name %s appears in the request more than once.", shown(s)).About(shown(s)).Suggesting(e.correction())
+		Fails: func(e *evidence) rule.Failures {
+			return rule.FailEach(e.repeated(), func(s string) rule.Failures {
+				return rule.Fail("The name %s appears in the request more than once.", shown(s)).About(shown(s)).Suggesting(e.correction())
 			})
 		},
 	},
@@ -106,23 +108,23 @@ var nameRules = diag.Rules[*evidence]{
 		Title: "More than 100 names", Requirement: "The request has at most 100 names",
 		Advice: "Ask for several certificates, or for a wildcard: most authorities stop at 100 names, and some charge for each.",
 		When:   readable,
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			detail := fmt.Sprintf("The request has %d names.", len(e.csr.Names))
 			if len(e.csr.Names) > maxJudged {
 				detail = fmt.Sprintf("The request has %d names, of which the first %d are judged.", len(e.csr.Names), maxJudged)
 			}
-			return diag.FailIf(len(e.csr.Names) > maxNames, "%s", detail)
+			return rule.FailIf(len(e.csr.Names) > maxNames, "%s", detail)
 		},
 	},
 	{
 		Code: "csr.names.apex", Severity: diag.Info, Ref: "RFC 9525 section 6.3",
 		Title: "Wildcard without the domain itself", Requirement: "With a wildcard the domain itself is named too",
 		Advice: "Add the domain itself if the server answers for it: the wildcard does not cover it.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.names, func(n Name) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
+			return rule.FailEach(e.names, func(n Name) rule.Failures {
 				base := strings.TrimPrefix(strings.ToLower(n.Value), "*.")
 				apex, err := publicsuffix.EffectiveTLDPlusOne(base)
-				return diag.FailIf(n.Wild && n.Valid && err == nil && apex == base && !e.has(base),
+				return rule.FailIf(n.Wild && n.Valid && err == nil && apex == base && !e.has(base),
 					"The wildcard %s does not cover %s, which is not among the names.", shown(n.Value), shown(base)).About(shown(n.Value))
 			})
 		},
@@ -133,9 +135,9 @@ var nameRules = diag.Rules[*evidence]{
 		Requirement: "The common name is no IP address, unless it is one of the names",
 		Advice:      "Put the address among the names with the type IP, as the suggested command does, or leave it out.",
 		When:        func(e *evidence) bool { return e.csr != nil && len(e.common) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.common, func(s string) diag.Failures {
-				return diag.FailIf(asName(s).Type == ipName && !e.listed(s), "The common name (CN) is the IP address %s, which is not among the names of the request.", shown(s)).
+		Fails: func(e *evidence) rule.Failures {
+			return rule.FailEach(e.common, func(s string) rule.Failures {
+				return rule.FailIf(asName(s).Type == ipName && !e.listed(s), "The common name (CN) is the IP address %s, which is not among the names of the request.", shown(s)).
 					Suggesting(e.correction())
 			})
 		},
@@ -146,9 +148,9 @@ var nameRules = diag.Rules[*evidence]{
 		Requirement: "The common name is one of the alternative names",
 		Advice:      "Add the common name to the subjectAltName, as the suggested command does, or leave it out: browsers ignore it.",
 		When:        func(e *evidence) bool { return e.csr != nil && len(e.common) > 0 && len(e.csr.Names) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.common, func(s string) diag.Failures {
-				return diag.FailIf(!e.listed(s), "The common name (CN) %s is not in the subjectAltName (SAN) of the request.", shown(s)).
+		Fails: func(e *evidence) rule.Failures {
+			return rule.FailEach(e.common, func(s string) rule.Failures {
+				return rule.FailIf(!e.listed(s), "The common name (CN) %s is not in the subjectAltName (SAN) of the request.", shown(s)).
 					Suggesting(e.correction())
 			})
 		},
@@ -158,8 +160,8 @@ var nameRules = diag.Rules[*evidence]{
 		Title: "More than one common name (CN)", Requirement: "The subject has one common name at most",
 		Advice: "Leave one common name, and put all names into the subjectAltName, as the suggested command does.",
 		When:   readable,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.common) > 1, "The subject has %d common names: %s.", len(e.common), sentence(e.common)).Suggesting(e.correction())
+		Fails: func(e *evidence) rule.Failures {
+			return rule.FailIf(len(e.common) > 1, "The subject has %d common names: %s.", len(e.common), sentence(e.common)).Suggesting(e.correction())
 		},
 	},
 }
@@ -184,15 +186,15 @@ func (e *evidence) repeated() (list []string) {
 const subjectRef = br + "7.1.2.7.4"
 
 // subjectRule is one that each attribute of the subject may fail.
-func subjectRule(code diag.Code, severity diag.Severity, title, requirement, ref, advice, detail string, fails func(subjectAttribute) bool) rule {
-	return rule{
+func subjectRule(code diag.Code, severity diag.Severity, title, requirement, ref, advice, detail string, fails func(subjectAttribute) bool) rule.Rule[*evidence] {
+	return rule.Rule[*evidence]{
 		Code: code, Severity: severity, Title: title, Requirement: requirement, Ref: ref, Advice: advice, When: readable,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.csr.Attributes, func(a subjectAttribute) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
+			return rule.FailEach(e.csr.Attributes, func(a subjectAttribute) rule.Failures {
 				if !fails(a) {
 					return nil
 				}
-				return diag.Fail(detail, attributeName(a.OID), diag.Quote(a.Value)).About(attributeName(a.OID)).
+				return rule.Fail(detail, attributeName(a.OID), phrase.Quote(a.Value)).About(attributeName(a.OID)).
 					Suggesting(e.correction())
 			})
 		},
@@ -200,7 +202,7 @@ func subjectRule(code diag.Code, severity diag.Severity, title, requirement, ref
 }
 
 // subjectRules are about the subject, of which authorities certify only what they have verified.
-var subjectRules = diag.Rules[*evidence]{
+var subjectRules = rule.Rules[*evidence]{
 	subjectRule("csr.subject.country", diag.Warning, "Invalid country code", "The country is a code of ISO 3166-1", subjectRef,
 		"Write the two letters of ISO 3166-1 in upper case, such as GB, or leave the country out, as the suggested command does.",
 		"The %s is %q, which is not an ISO 3166-1 code.", func(a subjectAttribute) bool { return a.OID == oidCountry && !isCountry(a.Value) }),
@@ -220,33 +222,33 @@ var subjectRules = diag.Rules[*evidence]{
 
 // extensionRules are about the extensions that are asked for. Authorities make their own, and refuse a request that
 // asks for what they may not give.
-var extensionRules = diag.Rules[*evidence]{{
+var extensionRules = rule.Rules[*evidence]{{
 	Code: "csr.extensions.duplicate", Severity: diag.Error, Ref: "RFC 5280 section 4.2",
 	Title: "Extension is requested twice", Requirement: "Each extension stands once",
 	Advice: regenerate,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		seen, list := map[string]int{}, []string(nil)
 		for _, x := range e.csr.Extensions {
 			if seen[x.OID]++; seen[x.OID] == 2 {
 				list = append(list, extensionName(x.OID))
 			}
 		}
-		return diag.FailIf(len(list) > 0, "The request asks more than once for: %s.", sentence(list)).Suggesting(e.correction())
+		return rule.FailIf(len(list) > 0, "The request asks more than once for: %s.", sentence(list)).Suggesting(e.correction())
 	},
 }, {
 	Code: "csr.constraints.ca", Severity: diag.Error, Ref: br + "7.1.2.7.8",
 	Title: "Request for a CA certificate", Requirement: "The request is not for a certificate that issues others",
 	Advice: "Leave the basic constraints out, as the suggested command does: no public authority signs another CA on request.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		b := e.csr.Constraints
-		return diag.FailIf(b != nil && b.IsCA, "The request asks for basic constraints with CA:TRUE.").Suggesting(e.correction())
+		return rule.FailIf(b != nil && b.IsCA, "The request asks for basic constraints with CA:TRUE.").Suggesting(e.correction())
 	},
 }, {
 	Code: "csr.usage.signing", Severity: diag.Error, Ref: br + "7.1.2.7.11",
 	Title: "Key usage of a CA", Requirement: "No key usage of an authority is asked for",
 	Advice: "Leave the key usage out, as the suggested command does: the authority sets it.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(slices.Contains(e.csr.KeyUsage, "keyCertSign") || slices.Contains(e.csr.KeyUsage, "cRLSign"),
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(slices.Contains(e.csr.KeyUsage, "keyCertSign") || slices.Contains(e.csr.KeyUsage, "cRLSign"),
 			"The request asks for these key usages: %s.", sentence(e.csr.KeyUsage)).Suggesting(e.correction())
 	},
 }, {
@@ -254,13 +256,13 @@ var extensionRules = diag.Rules[*evidence]{{
 	Title: "Key usage does not suit the key", Requirement: "The key usage suits the key",
 	Advice: "Leave the key usage out, as the suggested command does: the authority sets it.",
 	When:   func(e *evidence) bool { return e.csr != nil && e.csr.HasUsage },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		allowed := []string{"digitalSignature", "keyEncipherment", "dataEncipherment", "keyCertSign", "cRLSign"}
 		if e.csr.Key.Algorithm == pki.ECDSA {
 			allowed = []string{"digitalSignature", "keyAgreement", "keyCertSign", "cRLSign"}
 		}
 		bad := slices.DeleteFunc(slices.Clone(e.csr.KeyUsage), func(u string) bool { return slices.Contains(allowed, u) })
-		return diag.FailIf(len(bad) > 0, "Certificates for servers with such a key may not have the key usage: %s.", sentence(bad)).
+		return rule.FailIf(len(bad) > 0, "Certificates for servers with such a key may not have the key usage: %s.", sentence(bad)).
 			Suggesting(e.correction())
 	},
 }, {
@@ -268,12 +270,12 @@ var extensionRules = diag.Rules[*evidence]{{
 	Title: "Purpose (EKU) is not serverAuth", Requirement: "If purposes are asked for, serverAuth is one of them",
 	Advice: "Leave the purposes out or ask for serverAuth: without it browsers refuse the certificate. The suggested command leaves them out.",
 	When:   func(e *evidence) bool { return e.csr != nil && e.csr.HasPurposes },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		list := e.csr.ExtKeyUsage
 		if len(list) == 0 {
-			return diag.Fail("The extended key usage (EKU) of the request is empty.").Suggesting(e.correction())
+			return rule.Fail("The extended key usage (EKU) of the request is empty.").Suggesting(e.correction())
 		}
-		return diag.FailIf(!slices.Contains(list, "serverAuth"), "The extended key usage (EKU) of the request lacks serverAuth; it has: %s.",
+		return rule.FailIf(!slices.Contains(list, "serverAuth"), "The extended key usage (EKU) of the request lacks serverAuth; it has: %s.",
 			sentence(list)).Suggesting(e.correction())
 	},
 }, {
@@ -283,25 +285,25 @@ var extensionRules = diag.Rules[*evidence]{{
 	Requirement: "No purpose is asked for but serverAuth and clientAuth",
 	Advice:      "Leave the purposes out, as the suggested command does.",
 	When:        func(e *evidence) bool { return e.csr != nil && e.csr.HasPurposes },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		bad := slices.DeleteFunc(slices.Clone(e.csr.ExtKeyUsage), func(u string) bool { return u == "serverAuth" || u == "clientAuth" })
-		return diag.FailIf(len(bad) > 0, "The request asks for further purposes: %s.", sentence(bad)).Suggesting(e.correction())
+		return rule.FailIf(len(bad) > 0, "The request asks for further purposes: %s.", sentence(bad)).Suggesting(e.correction())
 	},
 }, {
 	Code: "csr.purpose.client", Severity: diag.Info, Ref: "Chrome Root Program Policy",
 	Title: "Purpose clientAuth is being phased out", Requirement: "The purpose clientAuth is not asked for",
 	Advice: "Use a private CA for client certificates: Chrome requires public ones to certify servers only.",
 	When:   func(e *evidence) bool { return e.csr != nil && e.csr.HasPurposes },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(slices.Contains(e.csr.ExtKeyUsage, "clientAuth"), "The request asks for the purpose clientAuth.")
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(slices.Contains(e.csr.ExtKeyUsage, "clientAuth"), "The request asks for the purpose clientAuth.")
 	},
 }, {
 	Code: "csr.staple.required", Severity: diag.Warning, Ref: "RFC 7633 section 4",
 	Title: "Must-staple is requested, which not every authority grants", Requirement: "The request does not ask for must-staple",
 	Advice: "Make a new request without the extension, as the suggested command does: Let's Encrypt refuses requests " +
 		"that ask for it.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.csr.MustStaple, "The request asks for the TLS feature status_request (OCSP must-staple). "+
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.csr.MustStaple, "The request asks for the TLS feature status_request (OCSP must-staple). "+
 			"Let's Encrypt, the largest authority, has refused such requests since 2025-05-07 and ended its OCSP service "+
 			"on 2025-08-06; a certificate with the feature works only where the authority runs OCSP and the server staples.").
 			Suggesting(e.correction())
@@ -310,8 +312,8 @@ var extensionRules = diag.Rules[*evidence]{{
 	Code: "csr.challenge.present", Severity: diag.Info, Ref: "RFC 2985 section 5.4.1",
 	Title: "Challenge password in the request", Requirement: "The request has no challenge password",
 	Advice: "Leave it empty next time: authorities ignore the password, and anyone can read it.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.csr.Challenge, "The request has the attribute challengePassword, which is not encrypted.")
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.csr.Challenge, "The request has the attribute challengePassword, which is not encrypted.")
 	},
 }}
 

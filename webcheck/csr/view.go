@@ -7,13 +7,15 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
 // View returns the presentation of the report.
 func (r *Report) View() *view.View {
-	names := diag.Map(r.Names, func(n Name) string { return n.Value })
+	names := kit.Map(r.Names, func(n Name) string { return n.Value })
 	subject := cmp.Or(r.Subject.Short(), "signing request")
 	if len(names) > 0 {
 		subject = names[0]
@@ -22,8 +24,8 @@ func (r *Report) View() *view.View {
 		Headline: r.Headline, Sub: r.Sub, Findings: r.Findings, Recommendations: r.Recommendations,
 		State: cmp.Or(map[Outcome]diag.State{compliant: diag.Valid, warned: diag.Warned}[r.Outcome], diag.Bad),
 	}, false)
-	v.Fact("names", diag.Series(names, 4), "csr.names", "csr.cn")
-	v.Fact("subject", diag.Clip(r.Subject.Raw, maxShown), "csr.subject")
+	v.Fact("names", phrase.Series(names, 4), "csr.names", "csr.cn")
+	v.Fact("subject", phrase.Clip(r.Subject.Raw, maxShown), "csr.subject")
 	v.Fact("key", r.PublicKey.Short(), "csr.key")
 	v.Fact("weaknesses", r.WeakKey.text(), "csr.key")
 	s, x := r.Signature, r.Extensions
@@ -33,7 +35,7 @@ func (r *Report) View() *view.View {
 	if x.MustStaple {
 		asked = append(asked, "OCSP stapling")
 	}
-	v.Fact("asks for", diag.Series(append(asked, x.Others...), 6),
+	v.Fact("asks for", phrase.Series(append(asked, x.Others...), 6),
 		"csr.usage", "csr.purpose", "csr.constraints", "csr.staple")
 	v.Fact("spki", r.SPKISHA256)
 	d, met := v.Rows(view.Table, "Requirements of public authorities", "requirement", "status"), 0
@@ -50,7 +52,7 @@ func (r *Report) View() *view.View {
 		v.Steps = append(v.Steps, view.Step{Code: "csr.pem.form", Severity: diag.Info, Text: "Hand in the request as this file.",
 			Value: r.CleanPEM})
 	}
-	v.BriefIf(v.Mark() == view.Good && r.PublicKey.Algorithm != "", diag.Series(names, 2), r.PublicKey.Short())
+	v.BriefIf(v.Mark() == view.Good && r.PublicKey.Algorithm != "", phrase.Series(names, 2), r.PublicKey.Short())
 	return v
 }
 

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/internal/setcookie"
 	"golang.org/x/net/publicsuffix"
 )
@@ -47,7 +50,7 @@ func (c *cookie) title() string {
 	if c.Name == "" {
 		return "without a name"
 	}
-	return diag.Quote(c.Name)
+	return phrase.Quote(c.Name)
 }
 
 // sessionNames are parts of names of cookies by which sites recognise who has logged in.
@@ -94,7 +97,7 @@ func (c *cookie) refusal() string {
 	case c.Name == "" && setcookie.PrefixOf(c.Value) != setcookie.NoPrefix:
 		return "it has no name, and a value with the prefix of one"
 	case c.Domain != "" && c.Domain != host && (isAddress(host) || !strings.HasSuffix(host, "."+c.Domain)):
-		return "its Domain " + diag.Quote(c.Domain) + " does not cover the host " + host
+		return "its Domain " + phrase.Quote(c.Domain) + " does not cover the host " + host
 	case c.Domain != "" && c.Domain == suffix && c.Domain != host:
 		return "its Domain " + c.Domain + " is a public suffix"
 	case c.Secure && c.from.Scheme == "http":
@@ -144,7 +147,7 @@ func (e *evidence) reportCookies() []Cookie {
 		list = append(list, Cookie{
 			Name: text(c.Name), Secure: c.Secure, HTTPOnly: c.HTTPOnly, SameSite: c.SameSite,
 			PrefixOK: len(c.BrokenPromises()) == 0, Path: text(c.path()), Domain: text(c.Domain), MaxAge: c.MaxAge,
-			Expires: diag.OrZero(c.Expires).UTC(),
+			Expires: kit.OrZero(c.Expires).UTC(),
 		})
 	}
 	return list
@@ -158,12 +161,12 @@ func setsSessions(e *evidence) bool {
 
 // cookieRule makes a rule that examines each cookie.
 func cookieRule(code diag.Code, severity diag.Severity, ref, title, requirement, advice string, when func(*evidence) bool,
-	fails func(*evidence, *cookie) diag.Failures) rule {
-	return rule{
+	fails func(*evidence, *cookie) rule.Failures) rule.Rule[*evidence] {
+	return rule.Rule[*evidence]{
 		Code: code, Severity: severity, Category: factorCookies, Ref: ref, Title: title, Requirement: requirement, Advice: advice,
 		When: when,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.live(), func(c cookie) diag.Failures { return fails(e, &c).About(c.title()) })
+		Fails: func(e *evidence) rule.Failures {
+			return rule.FailEach(e.live(), func(c cookie) rule.Failures { return fails(e, &c).About(c.title()) })
 		},
 	}
 }
@@ -175,14 +178,14 @@ func (e *evidence) protected() bool {
 
 // cookieRules are about whether browsers take the cookies, about those of logins, and about attributes that do not do
 // what was meant.
-var cookieRules = diag.Rules[*evidence]{
+var cookieRules = rule.Rules[*evidence]{
 	cookieRule("headers.cookies.prefix", diag.Error, "RFC 6265bis section 4.1.3",
 		"Cookie violates its name prefix and is rejected", "Cookies meet the requirements of their name prefixes",
 		"Set a __Host- cookie with Secure, Path=/ and without Domain, a __Secure- cookie with Secure; or "+
 			"rename the cookie.",
-		setsCookies, func(_ *evidence, c *cookie) diag.Failures {
+		setsCookies, func(_ *evidence, c *cookie) rule.Failures {
 			broken := c.BrokenPromises()
-			return diag.FailIf(broken != nil, "Browsers reject the cookie %s with the prefix %s: %s.", c.title(), c.Prefix(), strings.Join(broken, ", ")).
+			return rule.FailIf(broken != nil, "Browsers reject the cookie %s with the prefix %s: %s.", c.title(), c.Prefix(), strings.Join(broken, ", ")).
 				Suggesting(c.with(func(s *setcookie.Cookie) {
 					s.Secure = true
 					s.HTTPOnly = s.HTTPOnly || c.Prefix() == setcookie.HTTPName || c.Prefix() == setcookie.HostHTTP
@@ -194,67 +197,67 @@ var cookieRules = diag.Rules[*evidence]{
 	cookieRule("headers.cookies.samesite.none", diag.Error, "RFC 6265bis section 5.7",
 		"Cookie with SameSite=None lacks Secure and is rejected", "Cookies with SameSite=None have Secure",
 		"Add Secure, which SameSite=None requires, or set SameSite=Lax if other sites need not send the cookie.",
-		setsCookies, func(_ *evidence, c *cookie) diag.Failures {
-			return diag.FailIf(c.SameSite == "None" && !c.Secure, "Browsers reject the cookie %s: it has SameSite=None without Secure.", c.title()).
+		setsCookies, func(_ *evidence, c *cookie) rule.Failures {
+			return rule.FailIf(c.SameSite == "None" && !c.Secure, "Browsers reject the cookie %s: it has SameSite=None without Secure.", c.title()).
 				Suggesting(c.with(func(s *setcookie.Cookie) { s.Secure = true }))
 		}),
 	cookieRule("headers.cookies.rejected", diag.Error, "RFC 6265bis section 5.7",
 		"Browsers reject a cookie", "Browsers accept the cookies",
-		"Correct that attribute, or stop setting the cookie.", setsCookies, func(_ *evidence, c *cookie) diag.Failures {
+		"Correct that attribute, or stop setting the cookie.", setsCookies, func(_ *evidence, c *cookie) rule.Failures {
 			why := c.refusal()
-			return diag.FailIf(why != "", "Browsers reject the cookie %s that %s sets: %s.", c.title(), c.from, why)
+			return rule.FailIf(why != "", "Browsers reject the cookie %s that %s sets: %s.", c.title(), c.from, why)
 		}),
 	cookieRule("headers.cookies.attribute", diag.Warning, "RFC 6265bis section 5.6",
 		"Browsers ignore an attribute of a cookie", "Browsers know the attributes of cookies",
 		"Write attributes as Max-Age=3600, Expires=Wed, 21 Oct 2026 07:28:00 GMT, Path=/, SameSite=Lax, Secure and HttpOnly, with "+
 			"semicolons between them.",
-		setsCookies, func(_ *evidence, c *cookie) diag.Failures {
-			return diag.FailEach(c.Ignored, func(i setcookie.Ignored) diag.Failures {
-				return diag.Fail("The cookie %s has %s, which %s.", c.title(), diag.Quote(i.Text), i.Why)
+		setsCookies, func(_ *evidence, c *cookie) rule.Failures {
+			return rule.FailEach(c.Ignored, func(i setcookie.Ignored) rule.Failures {
+				return rule.Fail("The cookie %s has %s, which %s.", c.title(), phrase.Quote(i.Text), i.Why)
 			})
 		}),
 	{
 		Code: "headers.cookies.repeated", Severity: diag.Info, Category: factorCookies, Ref: "RFC 6265 section 4.1.1",
 		Title: "Cookie is set more than once in a response", Requirement: "Each cookie is set once in a response",
 		Advice: "Set each cookie once in a response: browsers keep the last.", When: setsCookies,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.repeated(), func(c cookie) diag.Failures {
-				return diag.Fail("The response of %s sets the cookie %s again, with the same domain and path.", c.from, c.title()).About(c.title())
+		Fails: func(e *evidence) rule.Failures {
+			return rule.FailEach(e.repeated(), func(c cookie) rule.Failures {
+				return rule.Fail("The response of %s sets the cookie %s again, with the same domain and path.", c.from, c.title()).About(c.title())
 			})
 		},
 	},
 	cookieRule("headers.cookies.session.secure", diag.Error, "RFC 6265bis section 8.3",
 		"Session cookie without Secure", "Session cookies have Secure, or HSTS protects them",
-		"Add Secure to the cookie, so that browsers send it over HTTPS only.", setsSessions, func(e *evidence, c *cookie) diag.Failures {
-			return diag.FailIf(c.session() && !c.Secure && !e.protected(),
+		"Add Secure to the cookie, so that browsers send it over HTTPS only.", setsSessions, func(e *evidence, c *cookie) rule.Failures {
+			return rule.FailIf(c.session() && !c.Secure && !e.protected(),
 				"The cookie %s looks like a session cookie and lacks Secure: one request over HTTP exposes it to anyone on the network path.", c.title()).
 				Suggesting(e.securely(c))
 		}),
 	cookieRule("headers.cookies.session.httponly", diag.Warning, "RFC 6265bis section 4.1.2.6",
 		"Session cookie without HttpOnly", "Session cookies have HttpOnly",
 		"Add HttpOnly, unless the page's own scripts read the cookie: injected scripts then cannot steal it.",
-		setsSessions, func(_ *evidence, c *cookie) diag.Failures {
-			return diag.FailIf(c.session() && !c.HTTPOnly, "Any script of the page can read the cookie %s, which looks like a session cookie.", c.title())
+		setsSessions, func(_ *evidence, c *cookie) rule.Failures {
+			return rule.FailIf(c.session() && !c.HTTPOnly, "Any script of the page can read the cookie %s, which looks like a session cookie.", c.title())
 		}),
 	cookieRule("headers.cookies.secure", diag.Warning, "RFC 6265bis section 4.1.2.5",
 		"Cookie without Secure", "Cookies have Secure", "Add Secure to every cookie that an HTTPS page sets.",
 		func(e *evidence) bool { return setsCookies(e) && e.secure() },
-		func(e *evidence, c *cookie) diag.Failures {
+		func(e *evidence, c *cookie) rule.Failures {
 			told := c.session() && !e.protected() || c.SameSite == "None" || c.Prefix() != setcookie.NoPrefix
-			return diag.FailIf(!c.Secure && !told, "The cookie %s lacks Secure, so browsers also send it over HTTP.", c.title()).
+			return rule.FailIf(!c.Secure && !told, "The cookie %s lacks Secure, so browsers also send it over HTTP.", c.title()).
 				Suggesting(e.securely(c))
 		}),
 	cookieRule("headers.cookies.samesite.invalid", diag.Warning, "RFC 6265bis section 5.6.7",
 		"SameSite has a value that browsers do not know", "SameSite has a value that browsers know",
-		"Set SameSite to Lax, Strict, or None with Secure.", setsCookies, func(_ *evidence, c *cookie) diag.Failures {
-			return diag.FailIf(c.SameSite == "" && c.RawSameSite != "", "The cookie %s has SameSite=%s, which browsers take for absent.", c.title(), diag.Quote(c.RawSameSite))
+		"Set SameSite to Lax, Strict, or None with Secure.", setsCookies, func(_ *evidence, c *cookie) rule.Failures {
+			return rule.FailIf(c.SameSite == "" && c.RawSameSite != "", "The cookie %s has SameSite=%s, which browsers take for absent.", c.title(), phrase.Quote(c.RawSameSite))
 		}),
 	cookieRule("headers.cookies.samesite.missing", diag.Warning, "RFC 6265bis section 5.6.7",
 		"Session or CSRF cookie without SameSite", "Session and CSRF cookies have SameSite",
 		"Set SameSite=Lax, which Chromium assumes and other browsers do not: otherwise other sites can cause "+
 			"requests with the cookie.",
-		setsCookies, func(_ *evidence, c *cookie) diag.Failures {
-			return diag.FailIf((c.session() || strings.Contains(strings.ToLower(c.Name), "csrf")) && c.SameSite == "" && c.RawSameSite == "",
+		setsCookies, func(_ *evidence, c *cookie) rule.Failures {
+			return rule.FailIf((c.session() || strings.Contains(strings.ToLower(c.Name), "csrf")) && c.SameSite == "" && c.RawSameSite == "",
 				"The cookie %s has no SameSite; some browsers send it with cross-site requests.", c.title())
 		}),
 }

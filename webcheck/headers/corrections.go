@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/headers/csp"
 )
 
@@ -143,21 +145,21 @@ func (e *evidence) correctedPolicy() string {
 }
 
 // commaRule is about commas that make several policies of one.
-var commaRule = rule{
+var commaRule = rule.Rule[*evidence]{
 	Code: "headers.csp.comma", Severity: diag.Warning, Category: factorPolicy,
 	DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 2.2.2",
 	Title:       "A comma splits Content-Security-Policy into several policies",
 	Requirement: "Directives are separated by semicolons and sources by spaces",
 	Advice: "Put a semicolon between directives and a space between sources. Send a second policy on purpose in a field " +
 		"of its own, and a comma within a URL as %2C.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.commas, func(c comma) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.commas, func(c comma) rule.Failures {
 			effect := "Browsers enforce both, so what one of them allows the other can block."
 			if c.listed {
 				effect = "There browsers take it for the name of a directive."
 			}
-			f := diag.Fail("The comma behind \"%s\" ends the policy, and \"%s\" begins another one. %s",
-				diag.Quote(c.before), diag.Quote(c.after), effect).About(fieldCSP)
+			f := rule.Fail("The comma behind \"%s\" ends the policy, and \"%s\" begins another one. %s",
+				phrase.Quote(c.before), phrase.Quote(c.after), effect).About(fieldCSP)
 			if !c.meta && len(e.values(fieldCSP)) == 1 {
 				f[0].Location = &diag.Location{Offset: c.offset, Length: 1}
 				f[0].Suggested = e.suggested(c.meant)

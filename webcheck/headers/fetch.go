@@ -12,6 +12,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/webcheck/headers/csp"
 	"github.com/diagkit/diagkit/webcheck/headers/observatory"
 	"github.com/diagkit/diagkit/webcheck/hsts"
@@ -201,12 +202,12 @@ func (e *evidence) digest() {
 	if e.isPage() && !e.unread() {
 		e.document = readDocument(e.page.Body, e.final)
 	}
-	e.hsts = diag.Map(e.values("Strict-Transport-Security"), hsts.Parse)
+	e.hsts = kit.Map(e.values("Strict-Transport-Security"), hsts.Parse)
 	e.enforced = csp.ParseList(e.value("Content-Security-Policy"))
 	e.reportOnly = csp.ParseList(e.value("Content-Security-Policy-Report-Only"))
 	if e.document != nil {
 		for _, text := range e.document.policies {
-			e.enforced = append(e.enforced, diag.Map(csp.ParseList(text), csp.Policy.InMeta)...)
+			e.enforced = append(e.enforced, kit.Map(csp.ParseList(text), csp.Policy.InMeta)...)
 		}
 		e.enforced = e.enforced[:min(len(e.enforced), csp.MaxPolicies)]
 	}

@@ -9,7 +9,9 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // An Answer is the answer of a server to another client, such as an [http.Client] of the caller, or to a test of
@@ -31,7 +33,7 @@ type Answer struct {
 // without a URL is a *[diag.InputError].
 func Judge(a Answer) (*Report, error) {
 	if a.URL.IsZero() {
-		return nil, diag.Invalid("url", "is missing")
+		return nil, input.Invalid("url", "is missing")
 	}
 	if a.At.IsZero() {
 		a.At = time.Now()
@@ -64,21 +66,21 @@ func Judge(a Answer) (*Report, error) {
 }
 
 // givenRules are those that an answer alone decides.
-var givenRules = sync.OnceValue(func() diag.Rules[*evidence] {
+var givenRules = sync.OnceValue(func() rule.Rules[*evidence] {
 	list := slices.Concat(transportRules, hstsRules, policyRules, policyDetailRules, framingRules, fieldRules,
 		isolationRules, cookieRules, hygieneRules, observatoryRules)
-	list = slices.DeleteFunc(list, func(r rule) bool { return len(r.Reads) > 0 })
+	list = slices.DeleteFunc(list, func(r rule.Rule[*evidence]) bool { return len(r.Reads) > 0 })
 	for i := range list {
 		list[i].DependsOn = slices.DeleteFunc(slices.Clone(list[i].DependsOn), func(code diag.Code) bool {
-			return !slices.ContainsFunc(list, func(r rule) bool { return r.Code == code })
+			return !slices.ContainsFunc(list, func(r rule.Rule[*evidence]) bool { return r.Code == code })
 		})
 	}
 	return list
 })
 
 // notGiven are the sources that an answer which was given is silent about. Nobody asked them.
-func (e *evidence) notGiven() []diag.Source {
-	list := []diag.Source{fromHTTP, fromPreflight, fromForeign, fromNull, fromSecurity}
+func (e *evidence) notGiven() []rule.Source {
+	list := []rule.Source{fromHTTP, fromPreflight, fromForeign, fromNull, fromSecurity}
 	if !e.secure() {
 		list = append(list, fromHTTPS)
 	}

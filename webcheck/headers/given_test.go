@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -27,7 +28,7 @@ func TestJudge(t *testing.T) {
 		require.NoError(t, err, tt.name)
 		var want []string
 		for _, code := range strings.Fields(tt.codes) {
-			if slices.ContainsFunc(givenRules(), func(r rule) bool { return string(r.Code) == "headers."+code }) {
+			if slices.ContainsFunc(givenRules(), func(r rule.Rule[*evidence]) bool { return string(r.Code) == "headers."+code }) {
 				want = append(want, code)
 			}
 		}

@@ -7,7 +7,10 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/headers/csp"
 	"github.com/diagkit/diagkit/webcheck/headers/observatory"
 	"github.com/diagkit/diagkit/webcheck/hsts"
@@ -83,7 +86,7 @@ const (
 )
 
 // Values lists the strengths.
-func (Strength) Values() []string { return diag.Values(missing, weak, good, strong) }
+func (Strength) Values() []string { return kit.Values(missing, weak, good, strong) }
 
 // A Cookie is a cookie that the site sets.
 type Cookie struct {
@@ -117,14 +120,14 @@ type Disclosure struct {
 // does not answer is a result.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.URL.IsZero() {
-		return nil, diag.Invalid("url", "is missing")
+		return nil, input.Invalid("url", "is missing")
 	}
 	switch req.Method {
 	case "":
 		req.Method = http.MethodGet
 	case http.MethodGet, http.MethodHead:
 	default:
-		return nil, diag.Invalid("method", "%.20q is not GET or HEAD", req.Method)
+		return nil, input.Invalid("method", "%.20q is not GET or HEAD", req.Method)
 	}
 	list, err := hsts.PreloadList(env)
 	if err != nil {
@@ -140,4 +143,4 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 }
 
 // Rules describes what is examined.
-func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
+func (*Report) Rules() []rule.Description { return rules().Describe() }

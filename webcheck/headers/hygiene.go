@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/dunglas/httpsfv"
 	"golang.org/x/net/publicsuffix"
 )
@@ -62,7 +64,7 @@ func (e *evidence) misspellings() []misspelling {
 		meant := misnomers[name]
 		if meant == "" && len(name) > 8 && !slices.ContainsFunc(protective, func(p string) bool { return strings.EqualFold(p, name) }) {
 			for _, p := range protective {
-				if diag.Distance(strings.ToLower(p), name) == 1 {
+				if phrase.Distance(strings.ToLower(p), name) == 1 {
 					meant = p
 				}
 			}
@@ -92,14 +94,14 @@ func (e *evidence) rightly(name, value string) string {
 }
 
 // reportingFaults are the fields about reports that cannot be read.
-func (e *evidence) reportingFaults() (all diag.Failures) {
+func (e *evidence) reportingFaults() (all rule.Failures) {
 	for _, name := range []string{"Report-To", "NEL"} {
 		if e.has(name) && !json.Valid([]byte("["+e.value(name)+"]")) {
-			all = append(all, diag.Fail("%s is no JSON: %s.", name, diag.Quote(e.value(name))).About(name)...)
+			all = append(all, rule.Fail("%s is no JSON: %s.", name, phrase.Quote(e.value(name))).About(name)...)
 		}
 	}
 	if _, err := httpsfv.UnmarshalDictionary(e.values("Reporting-Endpoints")); e.has("Reporting-Endpoints") && err != nil {
-		all = append(all, diag.Fail("Reporting-Endpoints is no structured dictionary: %s.", diag.Quote(e.value("Reporting-Endpoints"))).About("Reporting-Endpoints")...)
+		all = append(all, rule.Fail("Reporting-Endpoints is no structured dictionary: %s.", phrase.Quote(e.value("Reporting-Endpoints"))).About("Reporting-Endpoints")...)
 	}
 	return all
 }
@@ -141,14 +143,14 @@ func (e *evidence) sameSite(u *url.URL) bool {
 	return strings.EqualFold(u.Hostname(), e.self.Hostname()) || err == nil && err2 == nil && own == other
 }
 
-var hygieneRules = diag.Rules[*evidence]{{
+var hygieneRules = rule.Rules[*evidence]{{
 	Code: "headers.misspelled", Severity: diag.Warning, Ref: "RFC 9110 section 5.1",
 	Title:       "Header name is misspelled and ignored by browsers",
 	Requirement: "Names of security fields are spelled right",
 	Advice:      "Send the field under its right name, and remove the misspelled one.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.misspellings(), func(m misspelling) diag.Failures {
-			return diag.Fail("The response has a field %s; %s was probably meant.", diag.Quote(m.name), m.meant).About(diag.Quote(m.name)).
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.misspellings(), func(m misspelling) rule.Failures {
+			return rule.Fail("The response has a field %s; %s was probably meant.", phrase.Quote(m.name), m.meant).About(phrase.Quote(m.name)).
 				Suggesting(m.suggested)
 		})
 	},
@@ -156,10 +158,10 @@ var hygieneRules = diag.Rules[*evidence]{{
 	Code: "headers.duplicate", Severity: diag.Info, Ref: "RFC 9110 section 5.3",
 	Title: "Header that must be sent once is sent several times", Requirement: "Fields with one value are sent once",
 	Advice: "Let only one of web server, proxy and application send the field.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(singles, func(name string) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(singles, func(name string) rule.Failures {
 			n := len(e.values(name))
-			return diag.FailIf(n > 1, "%s is sent %d times: %s.", name, n, diag.Quote(e.value(name))).About(name)
+			return rule.FailIf(n > 1, "%s is sent %d times: %s.", name, n, phrase.Quote(e.value(name))).About(name)
 		})
 	},
 }, {
@@ -169,18 +171,18 @@ var hygieneRules = diag.Rules[*evidence]{{
 	Advice: "Send Cache-Control: private or no-store with responses that set cookies; otherwise one visitor may get " +
 		"another's cookie.",
 	When: func(e *evidence) bool { return len(e.final.Header.Values("Set-Cookie")) > 0 },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.shared(), "Cache-Control is %s, and the response sets cookies.", diag.Quote(e.value("Cache-Control"))).
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.shared(), "Cache-Control is %s, and the response sets cookies.", phrase.Quote(e.value("Cache-Control"))).
 			About("Cache-Control").Suggesting(e.privately())
 	},
 }, {
 	Code: "headers.disclosure", Severity: diag.Info, Ref: "RFC 9110 section 10.2.4",
 	Title: "Header discloses software and its version", Requirement: "The header discloses no versions of software",
 	Advice: "Remove the field or the version in it. Keeping the software up to date matters more.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		list := slices.DeleteFunc(e.disclosures(), func(d Disclosure) bool { return !d.detailed() })
-		return diag.FailEach(list, func(d Disclosure) diag.Failures {
-			f := diag.Fail("%s discloses %s.", d.Header, diag.Quote(d.Value)).About(d.Header)
+		return rule.FailEach(list, func(d Disclosure) rule.Failures {
+			f := rule.Fail("%s discloses %s.", d.Header, phrase.Quote(d.Value)).About(d.Header)
 			if name := withoutVersions(d.Value); strings.EqualFold(d.Header, "Server") && name != "" && len(list) == 1 {
 				return f.Suggesting("Server: " + name)
 			}
@@ -191,9 +193,9 @@ var hygieneRules = diag.Rules[*evidence]{{
 	Code: "headers.obsolete", Severity: diag.Info, Ref: "RFC 9110 section 16.3.1",
 	Title: "Obsolete field", Requirement: "No field is obsolete",
 	Advice: "Remove the field.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(obsolete, func(o [2]string) diag.Failures {
-			return diag.FailIf(e.has(o[0]), "%s %s.", o[0], o[1]).About(o[0])
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(obsolete, func(o [2]string) rule.Failures {
+			return rule.FailIf(e.has(o[0]), "%s %s.", o[0], o[1]).About(o[0])
 		})
 	},
 }, {
@@ -208,7 +210,7 @@ var hygieneRules = diag.Rules[*evidence]{{
 	Ref:   "Network Error Logging section 4.1, CSP Level 3 section 6.5.2",
 	Title: "Reports go to an endpoint that is not defined", Requirement: "Reports go to endpoints that are defined",
 	Advice: "Define the endpoint in Reporting-Endpoints, or the group in Report-To, with the URL that takes reports.",
-	Fails: func(e *evidence) (all diag.Failures) {
+	Fails: func(e *evidence) (all rule.Failures) {
 		if e.reportingFaults() != nil {
 			return nil
 		}
@@ -218,13 +220,13 @@ var hygieneRules = diag.Rules[*evidence]{{
 		}
 		if e.has("NEL") {
 			_ = json.Unmarshal([]byte(e.values("NEL")[0]), &nel) // without a group none needs a definition
-			all = diag.FailIf(nel.ReportTo != "" && !slices.Contains(groups, nel.ReportTo),
-				"NEL sends reports to the group %s, which Report-To does not define.", diag.Quote(nel.ReportTo)).About("NEL")
+			all = rule.FailIf(nel.ReportTo != "" && !slices.Contains(groups, nel.ReportTo),
+				"NEL sends reports to the group %s, which Report-To does not define.", phrase.Quote(nel.ReportTo)).About("NEL")
 		}
 		for i := range e.enforced {
 			if d := e.enforced[i].Get("report-to"); d != nil && len(d.Values) > 0 && !slices.Contains(slices.Concat(groups, endpoints), d.Values[0]) {
-				all = append(all, diag.Fail("report-to of the Content-Security-Policy names %s, which neither Reporting-Endpoints nor Report-To defines.",
-					diag.Quote(d.Values[0])).About("report-to")...)
+				all = append(all, rule.Fail("report-to of the Content-Security-Policy names %s, which neither Reporting-Endpoints nor Report-To defines.",
+					phrase.Quote(d.Values[0])).About("report-to")...)
 			}
 		}
 		return all
@@ -235,9 +237,9 @@ var hygieneRules = diag.Rules[*evidence]{{
 	Requirement: "Clear-Site-Data has values that browsers know",
 	Advice:      "Write the types in double quotes, separated by commas: \"cache\", \"cookies\", \"storage\", or \"*\".",
 	When:        func(e *evidence) bool { return e.has("Clear-Site-Data") },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(strings.Split(e.value("Clear-Site-Data"), ","), func(v string) diag.Failures {
-			return diag.FailIf(!slices.Contains(siteData, strings.TrimSpace(v)), "Clear-Site-Data has %s.", diag.Quote(strings.TrimSpace(v))).About("Clear-Site-Data")
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(strings.Split(e.value("Clear-Site-Data"), ","), func(v string) rule.Failures {
+			return rule.FailIf(!slices.Contains(siteData, strings.TrimSpace(v)), "Clear-Site-Data has %s.", phrase.Quote(strings.TrimSpace(v))).About("Clear-Site-Data")
 		})
 	},
 }, {
@@ -246,10 +248,10 @@ var hygieneRules = diag.Rules[*evidence]{{
 	Title: "HTTPS page loads a script or style over plain HTTP", Requirement: "Scripts and styles come over HTTPS",
 	Advice: "Write https instead of http: browsers block the file.",
 	When:   func(e *evidence) bool { return e.secure() && len(e.code()) > 0 },
-	Fails: func(e *evidence) (all diag.Failures) {
+	Fails: func(e *evidence) (all rule.Failures) {
 		for _, l := range e.code() {
 			if l.url.Scheme == "http" && !e.upgrades() {
-				all = append(all, diag.Fail("The page loads %s, which browsers block.", diag.Quote(l.raw)).About(diag.Quote(l.raw))...)
+				all = append(all, rule.Fail("The page loads %s, which browsers block.", phrase.Quote(l.raw)).About(phrase.Quote(l.raw))...)
 			}
 		}
 		return all.Together("The page loads %d scripts and styles over plain HTTP, which browsers block.", len(all))
@@ -261,11 +263,11 @@ var hygieneRules = diag.Rules[*evidence]{{
 	Requirement: "Scripts from other sites are loaded over https",
 	Advice:      "Begin the URL of the script with https, so that it is safe however the page is served.",
 	When:        func(e *evidence) bool { return len(e.code()) > 0 },
-	Fails: func(e *evidence) (all diag.Failures) {
+	Fails: func(e *evidence) (all rule.Failures) {
 		for _, l := range e.code() {
 			told := l.url.Scheme == "http" && e.secure() && !e.upgrades()
 			if l.directive == "script-src" && !e.sameSite(l.url) && !told && !strings.HasPrefix(strings.ToLower(l.raw), "https:") {
-				all = append(all, diag.Fail("The page names the script %s without https.", diag.Quote(l.raw)).About(diag.Quote(l.raw))...)
+				all = append(all, rule.Fail("The page names the script %s without https.", phrase.Quote(l.raw)).About(phrase.Quote(l.raw))...)
 			}
 		}
 		return all.Together("The page names %d scripts of other sites without https.", len(all))
@@ -277,10 +279,10 @@ var hygieneRules = diag.Rules[*evidence]{{
 	Advice: "Add integrity with the hash of the file, and crossorigin, where the file does not change; or serve it " +
 		"yourself.",
 	When: func(e *evidence) bool { return len(e.code()) > 0 },
-	Fails: func(e *evidence) (all diag.Failures) {
+	Fails: func(e *evidence) (all rule.Failures) {
 		for _, l := range e.code() {
 			if l.directive == "script-src" && l.url.Host != "" && !e.sameSite(l.url) && len(l.integrity) == 0 {
-				all = append(all, diag.Fail("The page runs %s, whatever that host serves.", diag.Quote(l.raw)).About(l.url.Host)...)
+				all = append(all, rule.Fail("The page runs %s, whatever that host serves.", phrase.Quote(l.raw)).About(l.url.Host)...)
 			}
 		}
 		return all.Together("The page runs %d scripts of other sites, whatever those hosts serve.", len(all))

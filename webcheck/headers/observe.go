@@ -7,18 +7,20 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/headers/observatory"
 )
 
 // The sources of a check.
 const (
-	fromPage      diag.Source = ground.SourceAnswer // without it nothing is judged
-	fromHTTP      diag.Source = "http"              // what http:// leads to
-	fromHTTPS     diag.Source = "https"
-	fromPreflight diag.Source = "preflight"
-	fromForeign   diag.Source = "foreign" // the page once more, as a foreign site would ask for it
-	fromNull      diag.Source = "null"
-	fromSecurity  diag.Source = "security.txt"
+	fromPage      rule.Source = ground.SourceAnswer // without it nothing is judged
+	fromHTTP      rule.Source = "http"              // what http:// leads to
+	fromHTTPS     rule.Source = "https"
+	fromPreflight rule.Source = "preflight"
+	fromForeign   rule.Source = "foreign" // the page once more, as a foreign site would ask for it
+	fromNull      rule.Source = "null"
+	fromSecurity  rule.Source = "security.txt"
 )
 
 // Scope lists the parts of the way to the page, and the document, if one of them was left out.
@@ -33,14 +35,14 @@ func (e *evidence) Scope() []diag.ScopePart {
 		{Part: "document", State: diag.LeftOut, Reason: "its content coding is not understood here"}}
 }
 
-// Unanswered implements [diag.Unanswerer].
-func (e *evidence) Unanswered() []diag.Source {
+// Unanswered implements [rule.Unanswerer].
+func (e *evidence) Unanswered() []rule.Source {
 	if e.given {
 		return nil // nothing was asked
 	}
 	open := site.Seen(e).Unanswered()
 	for _, s := range []struct {
-		source diag.Source
+		source rule.Source
 		answer *fetch.Result
 	}{
 		{fromHTTP, e.overHTTP}, {fromHTTPS, e.overHTTPS}, {fromPreflight, e.probes.preflight},
@@ -59,9 +61,9 @@ func (e *evidence) Unanswered() []diag.Source {
 // A part is a test of the HTTP Observatory: the factor that it belongs to and the points that it takes at most.
 type part struct {
 	test   string
-	factor diag.Category
+	factor rule.Category
 	most   int
-	reads  diag.Source
+	reads  rule.Source
 }
 
 // parts are all tests, in the order of a reader.
@@ -180,7 +182,7 @@ func (e *evidence) gradePage() {
 		HTTPS: response(e.overHTTPS), Preloaded: e.preloaded,
 	}
 	if e.overHTTP != nil {
-		s.Redirects = diag.Map(e.overHTTP.Hops, func(h fetch.Hop) string { return h.URL })
+		s.Redirects = kit.Map(e.overHTTP.Hops, func(h fetch.Hop) string { return h.URL })
 	}
 	if s.Secure {
 		s.HTTPS = &s.Page
@@ -210,9 +212,9 @@ func (e *evidence) gradePage() {
 	}
 }
 
-// Graded implements [diag.Grader]: the score is that of the HTTP Observatory, at most 100. Tests whose answers are not
+// Graded implements [rule.Grader]: the score is that of the HTTP Observatory, at most 100. Tests whose answers are not
 // known are left out. What the Observatory adds for headers beyond need makes up for what it took.
-func (e *evidence) Graded() (points []diag.Points, score int) {
+func (e *evidence) Graded() (points []rule.Points, score int) {
 	if len(e.tests) == 0 {
 		return nil, 0
 	}
@@ -223,7 +225,7 @@ func (e *evidence) Graded() (points []diag.Points, score int) {
 			continue
 		}
 		if n := len(points); n == 0 || points[n-1].Category != p.factor {
-			points = append(points, diag.Points{Category: p.factor})
+			points = append(points, rule.Points{Category: p.factor})
 		}
 		takes := -min(0, e.tests[i].Modifier)
 		last := &points[len(points)-1]
@@ -249,14 +251,14 @@ func (e *evidence) unexplained(findings []diag.Finding) []observatory.Test {
 }
 
 // observatoryRules are about what only the Observatory minds.
-var observatoryRules = diag.Rules[*evidence]{{
+var observatoryRules = rule.Rules[*evidence]{{
 	Code: "headers.observatory", Severity: diag.Info, Ref: "HTTP Observatory, scoring methodology",
 	Title:       "HTTP Observatory deducts points for how a field is written",
 	Requirement: "The HTTP Observatory reads fields as browsers do",
 	Advice:      "Write the field in its plainest form: sent once, in one place, without empty, repeated or obsolete parts.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.quirks, func(t observatory.Test) diag.Failures {
-			f := diag.Fail("The test %s of the HTTP Observatory ends in %s, which costs %d points; browsers see no fault.",
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.quirks, func(t observatory.Test) rule.Failures {
+			f := rule.Fail("The test %s of the HTTP Observatory ends in %s, which costs %d points; browsers see no fault.",
 				t.Name, t.Result, -t.Modifier).About(t.Name)
 			f[0].Advice = losses[t.Result].asks
 			return f

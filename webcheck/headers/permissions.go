@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/dunglas/httpsfv"
 )
 
@@ -160,7 +161,7 @@ func nearestFeature(name string) string {
 	}
 	plain := strings.ReplaceAll(name, "_", "-")
 	for known := range knownFeatures() {
-		if d := diag.Distance(plain, known); d < least || d == least && best != "" && known < best {
+		if d := phrase.Distance(plain, known); d < least || d == least && best != "" && known < best {
 			best, least = known, d
 		}
 	}
@@ -217,7 +218,7 @@ func repaired(text string) string {
 }
 
 // unseparated finds a feature that nothing but space separates from the one before it.
-var unseparated = diag.Regexp(`[ \t]+([A-Za-z][A-Za-z_-]*=)`)
+var unseparated = kit.Regexp(`[ \t]+([A-Za-z][A-Za-z_-]*=)`)
 
 // splitFeatures divides a policy at commas and semicolons outside of parentheses and double quotes.
 func splitFeatures(text string) (parts []string) {
@@ -272,7 +273,7 @@ func repairFeature(part string) (name string, list []string, ok bool) {
 }
 
 // knownFeatures are the features that browsers know, knew or are to know (W3C, policy controlled features; 2026-11).
-var knownFeatures = diag.Words(`accelerometer all-screens-capture ambient-light-sensor aria-notify attribution-reporting
+var knownFeatures = kit.Words(`accelerometer all-screens-capture ambient-light-sensor aria-notify attribution-reporting
 	autofill autoplay battery bluetooth browsing-topics camera captured-surface-control clipboard-read clipboard-write
 	compute-pressure controlled-frame conversion-measurement cross-origin-isolated deferred-fetch deferred-fetch-minimal
 	device-attributes digital-credentials-create digital-credentials-get direct-sockets direct-sockets-private

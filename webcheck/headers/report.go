@@ -8,6 +8,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // The bounds of lists in a report; findings name the rest of what a head can hold.
@@ -30,8 +31,8 @@ func (e *evidence) report(ended time.Time) *Report {
 		Verdict: verdict,
 		URL:     e.req.URL.String(), FinalURL: e.page.URL.String(), Hops: e.page.Hops, Headers: []fetch.Field{},
 		Cookies: []Cookie{}, Disclosure: []Disclosure{},
-		TLS: diag.OrZero(e.page.TLS), Partial: silent(e.page) || e.coding != nil || e.beyond() || e.final != nil && len(e.Unanswered()) > 0,
-		Error:     diag.OrZero(e.failure()),
+		TLS: kit.OrZero(e.page.TLS), Partial: silent(e.page) || e.coding != nil || e.beyond() || e.final != nil && len(e.Unanswered()) > 0,
+		Error:     kit.OrZero(e.failure()),
 		CheckedAt: timing.CheckedAt, DurationMS: timing.DurationMS, SecurityHeaders: e.securityHeaders(verdict.Findings),
 	}
 	if e.final == nil {
@@ -43,7 +44,7 @@ func (e *evidence) report(ended time.Time) *Report {
 	r.Caching = e.caching()
 	r.Disclosure = append(r.Disclosure, e.disclosures()...)
 	r.Compression = text(e.page.Encoding)
-	r.Observatory = diag.OrZero(e.grade)
+	r.Observatory = kit.OrZero(e.grade)
 	if e.contacts != nil {
 		r.SecurityTxt = e.contacts.SecurityTxt
 	}

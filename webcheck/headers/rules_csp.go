@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/headers/csp"
 )
 
@@ -19,14 +21,14 @@ func first[T any](list []T) (one T) {
 	return one
 }
 
-var policyRules = diag.Rules[*evidence]{{
+var policyRules = rule.Rules[*evidence]{{
 	Code: "headers.csp.report_only", Severity: diag.Warning, Category: factorPolicy, Ref: "CSP Level 3 section 3.2",
 	Title:       "Content-Security-Policy is report-only and blocks nothing",
 	Requirement: "A reported Content-Security-Policy is enforced too",
 	Advice:      "Once the reports show no resource that the page needs, send the policy as Content-Security-Policy.",
 	When:        (*evidence).isPage,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.reportOnly) > 0 && len(e.enforced) == 0,
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(len(e.reportOnly) > 0 && len(e.enforced) == 0,
 			"The page has Content-Security-Policy-Report-Only and no enforced policy: browsers report and block nothing.").About(fieldCSP)
 	},
 }, {
@@ -36,8 +38,8 @@ var policyRules = diag.Rules[*evidence]{{
 	Advice: "Send a Content-Security-Policy. Start with Content-Security-Policy-Report-Only listing what the page loads, " +
 		"give inline scripts nonces or hashes, and enforce it once the reports are clean.",
 	When: (*evidence).isPage,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.enforced) == 0, "No Content-Security-Policy is enforced: an injected script runs.").
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(len(e.enforced) == 0, "No Content-Security-Policy is enforced: an injected script runs.").
 			About(fieldCSP).Suggesting(e.newPolicy())
 	},
 }, {
@@ -47,8 +49,8 @@ var policyRules = diag.Rules[*evidence]{{
 	Requirement: "The Content-Security-Policy is sent as a header",
 	Advice: "Send the policy as a header: a meta element cannot restrict frame-ancestors or report, and what " +
 		"precedes it is not covered.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!e.has(fieldCSP), "The policy is that of a meta element; the response has no Content-Security-Policy field.").About(fieldCSP)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(!e.has(fieldCSP), "The policy is that of a meta element; the response has no Content-Security-Policy field.").About(fieldCSP)
 	},
 }, {
 	Code: "headers.csp.scripts.unrestricted", Severity: diag.Warning, Category: factorPolicy,
@@ -57,9 +59,9 @@ var policyRules = diag.Rules[*evidence]{{
 	Requirement: "The Content-Security-Policy restricts scripts",
 	Advice: "Add script-src, or default-src for all kinds of resources; try it in " +
 		"Content-Security-Policy-Report-Only first.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		a := &e.runs.InlineScript
-		return diag.FailIf(a.Runs && a.By == "", "The policy has neither script-src nor default-src, so any injected script runs.").About("script-src")
+		return rule.FailIf(a.Runs && a.By == "", "The policy has neither script-src nor default-src, so any injected script runs.").About("script-src")
 	},
 }, {
 	Code: "headers.csp.scripts.inline", Severity: diag.Warning, Category: factorPolicy,
@@ -67,9 +69,9 @@ var policyRules = diag.Rules[*evidence]{{
 	Title: "'unsafe-inline' lets injected scripts run", Requirement: "Inline scripts need a nonce or a hash",
 	Advice: "Give each inline script a nonce that is new for each response, or list its hash, and move event handlers into scripts; " +
 		"browsers then ignore 'unsafe-inline'.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		a := &e.runs.InlineScript
-		return diag.FailIf(a.Runs, "%s allows 'unsafe-inline' without a nonce or a hash: an injected script runs as the page's own.", e.by(a)).
+		return rule.FailIf(a.Runs, "%s allows 'unsafe-inline' without a nonce or a hash: an injected script runs as the page's own.", e.by(a)).
 			About(a.By)
 	},
 }, {
@@ -78,13 +80,13 @@ var policyRules = diag.Rules[*evidence]{{
 	Title: "Injected event handlers run", Requirement: "Injected event handlers do not run",
 	Advice: "Set script-src-attr 'none', or leave event handlers to script-src, and attach the page's own handlers in script files; " +
 		"where one must stay in an attribute, list its hash with 'unsafe-hashes'.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		a := &e.runs.EventHandler
 		if a.Runs && a.By == "" {
-			return diag.Fail("The policy restricts script elements by script-src-elem alone: without script-src-attr, script-src and default-src " +
+			return rule.Fail("The policy restricts script elements by script-src-elem alone: without script-src-attr, script-src and default-src " +
 				"nothing governs event handlers, and an injected onerror runs.").About("script-src-attr")
 		}
-		return diag.FailIf(a.Runs, "%s allows 'unsafe-inline' for event handlers: an injected onerror runs, although injected script "+
+		return rule.FailIf(a.Runs, "%s allows 'unsafe-inline' for event handlers: an injected onerror runs, although injected script "+
 			"elements do not.", e.by(a)).About(a.By)
 	},
 }, {
@@ -92,10 +94,10 @@ var policyRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"headers.csp.scripts.unrestricted"}, Ref: "CSP Level 3 section 6.7.2.7",
 	Title: "Scripts may come from anywhere", Requirement: "Scripts come from named places only",
 	Advice: "List the hosts that serve scripts, or use nonces with 'strict-dynamic'.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		a := &e.runs.ForeignScript
 		found := fromAnyone(a)
-		return diag.FailIf(len(found) > 0, "%s allows %s, from which anyone can serve a script.", e.by(a), diag.Quote(strings.Join(found, " "))).
+		return rule.FailIf(len(found) > 0, "%s allows %s, from which anyone can serve a script.", e.by(a), phrase.Quote(strings.Join(found, " "))).
 			About(a.By)
 	},
 }, {
@@ -104,12 +106,12 @@ var policyRules = diag.Rules[*evidence]{{
 	Title: "Allowed host serves arbitrary scripts", Requirement: "No allowed host serves arbitrary scripts",
 	Advice: "Replace the host with the full path of the file, or with a nonce and 'strict-dynamic'; or serve the file " +
 		"yourself.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		a := &e.runs.ForeignScript
 		found := bypasses(a)
-		return diag.FailEach(found, func(source string) diag.Failures {
+		return rule.FailEach(found, func(source string) rule.Failures {
 			b, _ := bypassOf(source)
-			return diag.Fail("%s allows %s: %s %s.", e.by(a), source, strings.TrimPrefix(b.Host, "."), b.Reason).About(source)
+			return rule.Fail("%s allows %s: %s %s.", e.by(a), source, strings.TrimPrefix(b.Host, "."), b.Reason).About(source)
 		}).Together("%s allows %d hosts that serve arbitrary scripts, the first of them %s.", e.by(a), len(found), first(found))
 	},
 }, {
@@ -117,15 +119,15 @@ var policyRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"headers.csp.scripts.unrestricted"}, Ref: "CSP Level 3 section 4.4.1",
 	Title: "Policy lets text run as code", Requirement: "Text does not run as code",
 	Advice: "Replace eval and its like, then remove 'unsafe-eval'; WebAssembly needs 'wasm-unsafe-eval' only.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		a := &e.runs.Eval
 		if a.Runs && a.By == "" {
-			f := diag.Fail("The policy has neither script-src nor default-src, and script-src-elem does not govern eval: text that reaches " +
+			f := rule.Fail("The policy has neither script-src nor default-src, and script-src-elem does not govern eval: text that reaches " +
 				"it runs as code.").About("script-src")
 			f[0].Advice = "Add script-src with the sources of script-src-elem."
 			return f
 		}
-		return diag.FailIf(a.Runs, "%s allows 'unsafe-eval': text that reaches eval or a template library runs as code.", e.by(a)).About(a.By)
+		return rule.FailIf(a.Runs, "%s allows 'unsafe-eval': text that reaches eval or a template library runs as code.", e.by(a)).About(a.By)
 	},
 }, {
 	Code: "headers.csp.scripts.dynamic", Severity: diag.Warning, Category: factorPolicy,
@@ -134,21 +136,21 @@ var policyRules = diag.Rules[*evidence]{{
 	Requirement: "'strict-dynamic' is used with a nonce or a hash",
 	Advice: "Give the page's scripts a nonce that is new for each response and list it in script-src, or remove " +
 		"'strict-dynamic': beside it hosts and 'self' do not count.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		d := e.deadlocked()
 		if d == nil {
 			return nil
 		}
-		return diag.Fail("%s has 'strict-dynamic' and neither a nonce nor a hash: no script of the page runs.", d.Name).About(d.Name)
+		return rule.Fail("%s has 'strict-dynamic' and neither a nonce nor a hash: no script of the page runs.", d.Name).About(d.Name)
 	},
 }, {
 	Code: "headers.csp.insecure", Severity: diag.Warning, Category: factorPolicy,
 	DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 6.7.2.9",
 	Title: "Policy allows resources over plain HTTP", Requirement: "The policy allows resources over HTTPS only",
 	Advice: "Write https instead of http, or add upgrade-insecure-requests.", When: (*evidence).secure,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		found := e.insecureSources()
-		return diag.FailIf(len(found) > 0, "The policy of this HTTPS page allows %s.", diag.Quote(strings.Join(found, " "))).About(fieldCSP)
+		return rule.FailIf(len(found) > 0, "The policy of this HTTPS page allows %s.", phrase.Quote(strings.Join(found, " "))).About(fieldCSP)
 	},
 }, {
 	Code: "headers.csp.blocks", Severity: diag.Warning, Category: factorPolicy,
@@ -156,11 +158,11 @@ var policyRules = diag.Rules[*evidence]{{
 	Title: "Policy blocks what the page itself loads", Requirement: "The policy allows what the page loads",
 	Advice: "Add the source to the directive, or remove the element: browsers do not load it.",
 	When:   func(e *evidence) bool { return e.document != nil },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		found := e.blocked()
-		return diag.FailEach(found, func(b block) diag.Failures {
-			return diag.Fail("The page has %s, which %s of its policy blocks.", diag.Quote(b.what), b.directive).About(b.directive)
-		}).Together("The policy blocks %d parts of the page, the first of them %s by %s.", len(found), diag.Quote(first(found).what),
+		return rule.FailEach(found, func(b block) rule.Failures {
+			return rule.Fail("The page has %s, which %s of its policy blocks.", phrase.Quote(b.what), b.directive).About(b.directive)
+		}).Together("The policy blocks %d parts of the page, the first of them %s by %s.", len(found), phrase.Quote(first(found).what),
 			first(found).directive)
 	},
 }, {
@@ -168,45 +170,45 @@ var policyRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 6.1.9",
 	Title: "object-src is not restricted", Requirement: "object-src is restricted",
 	Advice: "Add object-src 'none' unless the page embeds plug-ins.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.runs.Plugin.Runs, "The policy lets object and embed elements load from anywhere.").About("object-src")
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.runs.Plugin.Runs, "The policy lets object and embed elements load from anywhere.").About("object-src")
 	},
 }, {
 	Code: "headers.csp.base", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
 	Ref:   "CSP Level 3 section 6.3.1",
 	Title: "base-uri is not restricted", Requirement: "base-uri is restricted",
 	Advice: "Add base-uri 'none', or 'self' if the page has a base element: default-src does not cover it.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.runs.Base.Runs, "An injected base element can redirect the page's relative URLs to another site.").About("base-uri")
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.runs.Base.Runs, "An injected base element can redirect the page's relative URLs to another site.").About("base-uri")
 	},
 }, {
-	Code: "headers.csp.nonce", Severity: diag.Warning, Category: factorPolicy, Reads: []diag.Source{fromForeign},
+	Code: "headers.csp.nonce", Severity: diag.Warning, Category: factorPolicy, Reads: []rule.Source{fromForeign},
 	DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 8.1",
 	Title: "Nonce is the same in two answers", Requirement: "No nonce was seen twice",
 	Advice: "Make a new random nonce for each response, and let no cache keep the page; a nonce that is known " +
 		"vouches for injected scripts.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		n := e.reusedNonce()
-		return diag.FailIf(n != "", "The server sent the nonce %s twice, for two requests.", diag.Quote(n)).About(fieldCSP)
+		return rule.FailIf(n != "", "The server sent the nonce %s twice, for two requests.", phrase.Quote(n)).About(fieldCSP)
 	},
 }, {
 	Code: "headers.csp.nonce.short", Severity: diag.Warning, Category: factorPolicy,
 	DependsOn: []diag.Code{"headers.csp.nonce"}, Ref: "CSP Level 3 section 7.1",
 	Title: "Nonce is shorter than 128 bits", Requirement: "Nonces have at least 128 bits",
 	Advice: "Use at least 16 random bytes for each nonce, in base64.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		n := e.shortNonce()
-		return diag.FailIf(n != "", "The nonce %s has %d characters, and 128 bits take 22: an attacker can guess it.", diag.Quote(n), len(n)).
+		return rule.FailIf(n != "", "The nonce %s has %d characters, and 128 bits take 22: an attacker can guess it.", phrase.Quote(n), len(n)).
 			About(fieldCSP)
 	},
 }}
 
-var policyDetailRules = diag.Rules[*evidence]{commaRule, {
+var policyDetailRules = rule.Rules[*evidence]{commaRule, {
 	Code: "headers.csp.syntax", Severity: diag.Warning, Category: factorPolicy,
 	DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 2.3",
 	Title: "Browsers ignore a part of the policy", Requirement: "Browsers know every part of the policy",
 	Advice: "Correct this part of the policy: browsers skip what they do not know and apply the rest.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		return syntaxFaults(e).Suggesting(e.correctedPolicy())
 	},
 }, {
@@ -239,14 +241,14 @@ var syntaxFaults = inPolicies(csp.MissingQuotes, csp.MissingSemicolon, csp.Inval
 	csp.NoneWithOthers, csp.MissingValue, csp.WildcardPath, csp.InvalidValue)
 
 // inPolicies makes the test of a rule about faults of some kinds.
-func inPolicies(kinds ...csp.Kind) func(*evidence) diag.Failures {
-	return func(e *evidence) (all diag.Failures) {
+func inPolicies(kinds ...csp.Kind) func(*evidence) rule.Failures {
+	return func(e *evidence) (all rule.Failures) {
 		for i := range e.enforced {
 			for _, f := range e.enforced[i].Faults {
 				for _, kind := range kinds {
 					if f.Kind == kind && !e.behindComma(&f) {
-						all = append(all, diag.Failure{
-							Detail: describe(f), Target: diag.Quote(f.Directive), Location: where(e, &e.enforced[i], f),
+						all = append(all, rule.Failure{
+							Detail: describe(f), Target: phrase.Quote(f.Directive), Location: where(e, &e.enforced[i], f),
 						})
 					}
 				}
@@ -297,6 +299,6 @@ func describe(f csp.Fault) string {
 	if slices.Contains([]csp.Kind{csp.UnknownDirective, csp.InvalidValue, csp.InvalidSource}, f.Kind) && f.Correct != "" {
 		text = strings.TrimSuffix(text, ".") + "; {meant} was probably meant."
 	}
-	return strings.NewReplacer("{directive}", diag.Quote(f.Directive), "{value}", diag.Quote(f.Value),
-		"{meant}", diag.Quote(f.Correct), "{outdated}", outdated[f.Directive]).Replace(text)
+	return strings.NewReplacer("{directive}", phrase.Quote(f.Directive), "{value}", phrase.Quote(f.Value),
+		"{meant}", phrase.Quote(f.Correct), "{outdated}", outdated[f.Directive]).Replace(text)
 }

@@ -9,19 +9,21 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/headers/csp"
 )
 
 // framingRules are about who may embed the page.
-var framingRules = diag.Rules[*evidence]{{
+var framingRules = rule.Rules[*evidence]{{
 	Code: "headers.frame_options.missing", Severity: diag.Warning, Category: factorFraming,
 	Ref:   "CSP Level 3 section 6.4.2",
 	Title: "Any site may embed the page", Requirement: "Other sites cannot embed the page",
 	Advice: "Send X-Frame-Options: SAMEORIGIN, or frame-ancestors in Content-Security-Policy with the sites that " +
 		"embed the page on purpose.",
 	When: (*evidence).isPage,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.frameOption() == "" && len(e.frameAncestors()) == 0 && !e.has("X-Frame-Options"),
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.frameOption() == "" && len(e.frameAncestors()) == 0 && !e.has("X-Frame-Options"),
 			"The page has neither X-Frame-Options nor frame-ancestors: a site can embed it invisibly and trick visitors into clicking in it (clickjacking).").
 			About("X-Frame-Options").Suggesting("X-Frame-Options: SAMEORIGIN")
 	},
@@ -33,9 +35,9 @@ var framingRules = diag.Rules[*evidence]{{
 	Advice: "Send DENY or SAMEORIGIN; for single sites use frame-ancestors in Content-Security-Policy instead of " +
 		"ALLOW-FROM.",
 	When: func(e *evidence) bool { return e.has("X-Frame-Options") && len(e.frameAncestors()) == 0 },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.frameOption() == "", "X-Frame-Options is %s, which browsers ignore: any site may embed the page.",
-			diag.Quote(e.value("X-Frame-Options"))).About("X-Frame-Options").Suggesting(e.newFraming())
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.frameOption() == "", "X-Frame-Options is %s, which browsers ignore: any site may embed the page.",
+			phrase.Quote(e.value("X-Frame-Options"))).About("X-Frame-Options").Suggesting(e.newFraming())
 	},
 }, {
 	Code: "headers.frame_options.conflict", Severity: diag.Warning, Category: factorFraming,
@@ -44,8 +46,8 @@ var framingRules = diag.Rules[*evidence]{{
 	Advice: "Send one value, once: let only one of web server, proxy and application send the header. Where values " +
 		"differ, browsers refuse to embed the page at all.",
 	When: (*evidence).isPage,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(words(e.value("X-Frame-Options"))) > 1, "X-Frame-Options is %s.", diag.Quote(e.value("X-Frame-Options"))).About("X-Frame-Options")
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(len(words(e.value("X-Frame-Options"))) > 1, "X-Frame-Options is %s.", phrase.Quote(e.value("X-Frame-Options"))).About("X-Frame-Options")
 	},
 }, {
 	Code: "headers.csp.ancestors", Severity: diag.Warning, Category: factorFraming,
@@ -54,9 +56,9 @@ var framingRules = diag.Rules[*evidence]{{
 	Requirement: "frame-ancestors names the sites that may embed the page",
 	Advice:      "List the sites that embed the page; if frame-ancestors is present, browsers ignore X-Frame-Options.",
 	When:        func(e *evidence) bool { return len(e.frameAncestors()) > 0 },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		a := &e.runs.Embedding
-		return diag.FailIf(a.Runs, "%s allows %s.", e.by(a), diag.Quote(strings.Join(a.Sources, " "))).About("frame-ancestors")
+		return rule.FailIf(a.Runs, "%s allows %s.", e.by(a), phrase.Quote(strings.Join(a.Sources, " "))).About("frame-ancestors")
 	},
 }}
 
@@ -78,14 +80,14 @@ func (e *evidence) newFraming() string {
 	return "X-Frame-Options: SAMEORIGIN"
 }
 
-var fieldRules = diag.Rules[*evidence]{{
+var fieldRules = rule.Rules[*evidence]{{
 	Code: "headers.content_type_options.missing", Severity: diag.Warning, Category: factorTypes,
 	Ref:   "Fetch Standard section 3.5",
 	Title: "No X-Content-Type-Options: nosniff", Requirement: "X-Content-Type-Options is sent",
 	Advice: "Send X-Content-Type-Options: nosniff with every response.",
 	When:   func(e *evidence) bool { return !e.redirects() },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!e.has("X-Content-Type-Options"), "Without X-Content-Type-Options browsers may run an uploaded file as a script or style.").
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(!e.has("X-Content-Type-Options"), "Without X-Content-Type-Options browsers may run an uploaded file as a script or style.").
 			About("X-Content-Type-Options").Suggesting(nosniff)
 	},
 }, {
@@ -93,8 +95,8 @@ var fieldRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"headers.content_type_options.missing"}, Ref: "Fetch Standard section 3.5",
 	Title: "X-Content-Type-Options is not nosniff and is ignored", Requirement: "X-Content-Type-Options is nosniff",
 	Advice: "Send X-Content-Type-Options: nosniff; there is no other value.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!e.nosniff(), "X-Content-Type-Options is %s, which does nothing.", diag.Quote(e.value("X-Content-Type-Options"))).
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(!e.nosniff(), "X-Content-Type-Options is %s, which does nothing.", phrase.Quote(e.value("X-Content-Type-Options"))).
 			About("X-Content-Type-Options").Suggesting(nosniff)
 	},
 }, {
@@ -102,8 +104,8 @@ var fieldRules = diag.Rules[*evidence]{{
 	Title: "No Content-Type", Requirement: "The answer says what it is",
 	Advice: "Send Content-Type, such as text/html; charset=utf-8.",
 	When:   func(e *evidence) bool { return e.document != nil && len(e.page.Body) > 0 },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.mediaType() == "", "The response has no Content-Type, so browsers guess what it is.").About("Content-Type")
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.mediaType() == "", "The response has no Content-Type, so browsers guess what it is.").About("Content-Type")
 	},
 }, {
 	Code: "headers.referrer.invalid", Severity: diag.Warning, Category: factorPrivacy,
@@ -112,8 +114,8 @@ var fieldRules = diag.Rules[*evidence]{{
 	Requirement: "Referrer-Policy has a value that browsers know",
 	Advice:      "Send one of the policies, such as strict-origin-when-cross-origin.",
 	When:        func(e *evidence) bool { return e.referrers() != "" || e.has("Referrer-Policy") },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.referrer() == "", "Referrer-Policy is %s, which browsers ignore.", diag.Quote(e.referrers())).
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.referrer() == "", "Referrer-Policy is %s, which browsers ignore.", phrase.Quote(e.referrers())).
 			About("Referrer-Policy").Suggesting(e.newReferrer())
 	},
 }, {
@@ -121,8 +123,8 @@ var fieldRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"headers.referrer.invalid"}, Ref: "Referrer Policy section 3.8",
 	Title: "Referrer-Policy sends full URLs to other sites", Requirement: "Other sites do not learn full URLs",
 	Advice: "Send strict-origin-when-cross-origin: other sites then learn the origin only.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(slices.Contains(leaking, e.referrer()), "With %s other sites learn the full URL of the page, including its query.", e.referrer()).
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(slices.Contains(leaking, e.referrer()), "With %s other sites learn the full URL of the page, including its query.", e.referrer()).
 			About("Referrer-Policy").Suggesting(e.newReferrer())
 	},
 }, {
@@ -130,8 +132,8 @@ var fieldRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"headers.referrer.invalid"}, Ref: "Referrer Policy section 3.5",
 	Title: "Referrer-Policy sends the origin over plain HTTP too", Requirement: "The origin is sent over HTTPS only",
 	Advice: "Send strict-origin or strict-origin-when-cross-origin instead.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(slices.Contains(insecureReferrers, e.referrer()), "With %s the origin is also sent to sites over plain HTTP.", e.referrer()).About("Referrer-Policy")
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(slices.Contains(insecureReferrers, e.referrer()), "With %s the origin is also sent to sites over plain HTTP.", e.referrer()).About("Referrer-Policy")
 	},
 }, {
 	Code: "headers.permissions.invalid", Severity: diag.Warning, Category: factorPrivacy, Ref: "RFC 9651 section 4.2",
@@ -140,12 +142,12 @@ var fieldRules = diag.Rules[*evidence]{{
 	Advice: "Write each feature as name=(origins), separated by commas: camera=(), geolocation=(self). The syntax " +
 		"of Feature-Policy does not work here.",
 	When: func(e *evidence) bool { return e.features.sent },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.features.err == nil && len(e.features.order) > 0 {
 			return nil
 		}
-		return diag.Fail("Permissions-Policy is %s, which is not a structured dictionary: browsers ignore all of it.",
-			diag.Quote(e.value("Permissions-Policy"))).About("Permissions-Policy").Suggesting(fieldOf("Permissions-Policy", repaired(e.value("Permissions-Policy"))))
+		return rule.Fail("Permissions-Policy is %s, which is not a structured dictionary: browsers ignore all of it.",
+			phrase.Quote(e.value("Permissions-Policy"))).About("Permissions-Policy").Suggesting(fieldOf("Permissions-Policy", repaired(e.value("Permissions-Policy"))))
 	},
 }, {
 	Code: "headers.permissions.ignored", Severity: diag.Warning, Category: factorPrivacy,
@@ -155,9 +157,9 @@ var fieldRules = diag.Rules[*evidence]{{
 	Advice: "Write origins in double quotes and with their scheme, self and * without quotes: " +
 		"geolocation=(self \"https://maps.example.net\").",
 	When: func(e *evidence) bool { return e.features.sent },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.features.ignored, func(i entry) diag.Failures {
-			return diag.Fail("The allowlist of %s has %s, which %s: browsers ignore the entry.", i.feature, diag.Quote(i.text), i.why).About(i.feature)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.features.ignored, func(i entry) rule.Failures {
+			return rule.Fail("The allowlist of %s has %s, which %s: browsers ignore the entry.", i.feature, phrase.Quote(i.text), i.why).About(i.feature)
 		}).Suggesting(fieldOf("Permissions-Policy", cmp.Or(e.features.corrected(), repaired(e.value("Permissions-Policy")))))
 	},
 }, {
@@ -167,9 +169,9 @@ var fieldRules = diag.Rules[*evidence]{{
 	Requirement: "Names of features in Permissions-Policy are spelled right",
 	Advice:      "Correct the name: browsers skip features that they do not know, and the one that was meant keeps its default.",
 	When:        func(e *evidence) bool { return e.features.sent },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.features.misspelled(), func(m [2]string) diag.Failures {
-			return diag.Fail("Permissions-Policy has the feature %s, which no browser knows; %s was probably meant.", diag.Quote(m[0]), m[1]).About(m[0])
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.features.misspelled(), func(m [2]string) rule.Failures {
+			return rule.Fail("Permissions-Policy has the feature %s, which no browser knows; %s was probably meant.", phrase.Quote(m[0]), m[1]).About(m[0])
 		}).Suggesting(fieldOf("Permissions-Policy", e.features.corrected()))
 	},
 }}
@@ -197,14 +199,14 @@ func hostOf(text string) string {
 	return u.Hostname()
 }
 
-var hstsRules = diag.Rules[*evidence]{{
+var hstsRules = rule.Rules[*evidence]{{
 	Code: "headers.hsts.over_http", Severity: diag.Warning, Ref: "RFC 6797 section 8.1",
 	Title:       "Strict-Transport-Security over HTTP is ignored",
 	Requirement: "Strict-Transport-Security is sent over HTTPS only",
 	Advice:      "Send the header over HTTPS, and redirect HTTP there.",
 	When:        func(e *evidence) bool { return !e.secure() },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.hsts) > 0, "%s sends Strict-Transport-Security over plain HTTP, where browsers ignore it.", e.final.URL).
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(len(e.hsts) > 0, "%s sends Strict-Transport-Security over plain HTTP, where browsers ignore it.", e.final.URL).
 			About("Strict-Transport-Security")
 	},
 }, {
@@ -213,25 +215,25 @@ var hstsRules = diag.Rules[*evidence]{{
 	Advice: "Send Strict-Transport-Security, and raise max-age in stages from 300 to half a year or more while nothing " +
 		"breaks, so browsers never try HTTP first. Add includeSubDomains only once every subdomain answers over HTTPS.",
 	When: (*evidence).secure,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		detail := "Browsers are not told to use HTTPS only (HSTS), so an attacker on the network can keep a visitor on HTTP."
 		if host := hostOf(e.final.URL); e.preloaded(host) {
 			detail = host + " is covered by the preload list, so browsers use HTTPS only. Other clients are not told to."
 		}
-		return diag.FailIf(len(e.hsts) == 0, "%s", detail).About("Strict-Transport-Security").Suggesting(e.newHSTS())
+		return rule.FailIf(len(e.hsts) == 0, "%s", detail).About("Strict-Transport-Security").Suggesting(e.newHSTS())
 	},
 }, {
 	Code: "headers.hsts.invalid", Severity: diag.Error, Category: factorTransport,
 	DependsOn: []diag.Code{"headers.hsts.missing"}, Ref: "RFC 6797 section 6.1",
 	Title: "Strict-Transport-Security is invalid and ignored", Requirement: "Strict-Transport-Security is valid",
 	Advice: "Write the header as max-age=31536000, with further directives after semicolons.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.hsts[0].Valid() {
 			return nil
 		}
 		f := e.hsts[0].Faults[0]
-		return diag.Failures{{
-			Detail: diag.Sentence(f.Text), Target: "Strict-Transport-Security", Suggested: e.newHSTS(),
+		return rule.Failures{{
+			Detail: phrase.Sentence(f.Text), Target: "Strict-Transport-Security", Suggested: e.newHSTS(),
 			Location: &diag.Location{Offset: f.Offset, Length: f.Length},
 		}}
 	},
@@ -240,8 +242,8 @@ var hstsRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"headers.hsts.invalid"}, Ref: "RFC 6797 section 6.1.1",
 	Title: "max-age=0 switches Strict-Transport-Security off", Requirement: "max-age is more than 0",
 	Advice: "Raise max-age once the whole host answers over HTTPS; leave it at 0 only to withdraw HSTS.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.hsts[0].Age() == 0, "With max-age=0 browsers forget that the host is to be reached over HTTPS only.").
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.hsts[0].Age() == 0, "With max-age=0 browsers forget that the host is to be reached over HTTPS only.").
 			About("max-age").Suggesting(e.newHSTS())
 	},
 }, {
@@ -249,9 +251,9 @@ var hstsRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"headers.hsts.zero"}, Ref: "RFC 6797 section 11.2",
 	Title: "HSTS max-age is shorter than half a year", Requirement: "max-age is at least half a year",
 	Advice: "Raise max-age in stages to 31536000, a year: browsers forget a short one between visits.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		age := e.hsts[0].Age()
-		return diag.FailIf(age < halfYear, "Browsers forget the header after %s.", diag.Count(int64(age/time.Second), "second")).
+		return rule.FailIf(age < halfYear, "Browsers forget the header after %s.", phrase.Count(int64(age/time.Second), "second")).
 			About("max-age").Suggesting(e.newHSTS())
 	},
 }, {
@@ -260,23 +262,23 @@ var hstsRules = diag.Rules[*evidence]{{
 	Title: "Strict-Transport-Security is sent more than once", Requirement: "Strict-Transport-Security is sent once",
 	Advice: "Let only one of web server, proxy and application send the header: browsers use the first, and " +
 		"preload lists refuse several.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(len(e.hsts) > 1, "The header is sent %d times.", len(e.hsts)).About("Strict-Transport-Security")
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(len(e.hsts) > 1, "The header is sent %d times.", len(e.hsts)).About("Strict-Transport-Security")
 	},
 }}
 
-func isolationRule(code diag.Code, name, ref, advice string, rate func(*evidence) (valid bool, strength Strength), known map[string]Strength) rule {
-	return rule{
+func isolationRule(code diag.Code, name, ref, advice string, rate func(*evidence) (valid bool, strength Strength), known map[string]Strength) rule.Rule[*evidence] {
+	return rule.Rule[*evidence]{
 		Code: code, Severity: diag.Warning, Category: factorIsolation, Ref: ref, Title: name + " is invalid and ignored",
 		Requirement: name + " has a value that browsers know", Advice: advice,
 		When: func(e *evidence) bool { return e.has(name) },
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			if valid, _ := rate(e); valid {
 				return nil
 			}
-			f := diag.Fail("%s is %s, which browsers ignore.", name, diag.Quote(e.value(name))).About(name)
+			f := rule.Fail("%s is %s, which browsers ignore.", name, phrase.Quote(e.value(name))).About(name)
 			if len(words(e.value(name))) > 1 {
-				f = diag.Fail("%s is %s: browsers ignore a list, also one of equal values.", name, diag.Quote(e.value(name))).About(name)
+				f = rule.Fail("%s is %s: browsers ignore a list, also one of equal values.", name, phrase.Quote(e.value(name))).About(name)
 				f[0].Advice = advice + " Let only one of web server, proxy and application send the header."
 			}
 			return f.Suggesting(fieldOf(name, e.meantToken(name, known)))
@@ -294,7 +296,7 @@ func (e *evidence) meantToken(name string, known map[string]Strength) string {
 		w = strings.Trim(w, "'\" ")
 		nearest := ""
 		for token := range known {
-			if diag.Distance(w, token) <= 2 {
+			if phrase.Distance(w, token) <= 2 {
 				nearest = token
 			}
 		}
@@ -320,7 +322,7 @@ func (e *evidence) loadsForeign() bool {
 
 // isolationRules are about the fields that keep a page apart from others. Their absence is not a fault: a page that
 // embeds or is embedded can break by them.
-var isolationRules = diag.Rules[*evidence]{
+var isolationRules = rule.Rules[*evidence]{
 	isolationRule("headers.opener.invalid", "Cross-Origin-Opener-Policy", "HTML Standard, Cross-origin opener policies",
 		"Send one value: same-origin, same-origin-allow-popups, noopener-allow-popups or unsafe-none.", rateOpener, openers),
 	isolationRule("headers.embedder.invalid", "Cross-Origin-Embedder-Policy", "HTML Standard, Cross-origin embedder policies",
@@ -379,16 +381,16 @@ func sharing(e *evidence) bool {
 
 const fieldCORS = "Access-Control-Allow-Origin"
 
-var fromOthers = []diag.Source{fromPreflight, fromForeign, fromNull}
+var fromOthers = []rule.Source{fromPreflight, fromForeign, fromNull}
 
 // sharingRules are about what scripts of other sites may read (Fetch Standard, CORS protocol).
-var sharingRules = diag.Rules[*evidence]{{
+var sharingRules = rule.Rules[*evidence]{{
 	Code: "headers.cors.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
 	Ref:   "Fetch Standard, CORS protocol",
 	Title: "CORS could not be examined", Requirement: "Requests from other sites are answered",
 	Advice: "Make the server answer requests with an Origin field, and OPTIONS, at once: a refusal is an answer too.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(silent(e.probes.preflight) || silent(e.probes.foreign) || silent(e.probes.null),
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(silent(e.probes.preflight) || silent(e.probes.foreign) || silent(e.probes.null),
 			"Which other sites may read the page is not known: a request with an Origin field was not answered in time.").About("Origin")
 	},
 }, {
@@ -397,9 +399,9 @@ var sharingRules = diag.Rules[*evidence]{{
 	Title:       "CORS lets any site read with the visitor's credentials",
 	Requirement: "CORS gives credentials to no foreign site",
 	Advice:      "Compare Origin with a list of the sites that may read, and send no Access-Control-Allow-Origin to others.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		a, ok := e.find(func(a access) bool { return a.origin == foreignOrigin && a.allowed == a.origin && a.credentials })
-		return diag.FailIf(ok, "The site answers the origin %s with that origin in Access-Control-Allow-Origin and with Access-Control-Allow-Credentials: "+
+		return rule.FailIf(ok, "The site answers the origin %s with that origin in Access-Control-Allow-Origin and with Access-Control-Allow-Credentials: "+
 			"any site can read what a visitor sees when logged in.", a.origin).About(fieldCORS)
 	},
 }, {
@@ -408,27 +410,27 @@ var sharingRules = diag.Rules[*evidence]{{
 	Title:       "Access-Control-Allow-Origin: * does not work with credentials",
 	Requirement: "Access-Control-Allow-Origin: * comes without credentials",
 	Advice:      "Remove Access-Control-Allow-Credentials if the content is public; otherwise name the one origin that may read it.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		_, ok := e.find(func(a access) bool { return a.allowed == "*" && a.credentials })
-		return diag.FailIf(ok, "The response has Access-Control-Allow-Origin: * with Access-Control-Allow-Credentials: true: browsers refuse requests with credentials.").
+		return rule.FailIf(ok, "The response has Access-Control-Allow-Origin: * with Access-Control-Allow-Credentials: true: browsers refuse requests with credentials.").
 			About(fieldCORS)
 	},
 }, {
 	Code: "headers.cors.null", Severity: diag.Warning, Category: factorSharing, Ref: "Fetch Standard, CORS protocol",
 	Title: "CORS allows the origin null", Requirement: "CORS does not allow the origin null",
 	Advice: "Remove null from the allowed origins: any site can make a request with it from a sandboxed frame.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		_, ok := e.find(func(a access) bool { return strings.EqualFold(a.allowed, "null") })
-		return diag.FailIf(ok, "The site allows the origin null, which any site can use through a sandboxed frame.").About(fieldCORS)
+		return rule.FailIf(ok, "The site allows the origin null, which any site can use through a sandboxed frame.").About(fieldCORS)
 	},
 }, {
 	Code: "headers.cors.invalid", Severity: diag.Warning, Category: factorSharing, Ref: "Fetch Standard, CORS check",
 	Title:       "Access-Control-Allow-Origin has a value that browsers refuse",
 	Requirement: "Access-Control-Allow-Origin is one origin or *",
 	Advice:      "Send *, or the one origin of the request; lists and patterns do not exist.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		a, ok := e.find(func(a access) bool { return a.allowed != "" && (a.several || !isOrigin(a.allowed)) })
-		return diag.FailIf(ok, "Access-Control-Allow-Origin is %s.", diag.Quote(a.allowed)).About(fieldCORS)
+		return rule.FailIf(ok, "Access-Control-Allow-Origin is %s.", phrase.Quote(a.allowed)).About(fieldCORS)
 	},
 }, {
 	Code: "headers.cors.vary", Severity: diag.Info, Category: factorSharing,
@@ -436,12 +438,12 @@ var sharingRules = diag.Rules[*evidence]{{
 	Title:       "Response depends on Origin, but lacks Vary: Origin",
 	Requirement: "An answer that depends on Origin has Vary: Origin",
 	Advice:      "Send Vary: Origin with every response, so caches do not give one site the response for another.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		first := e.accesses()[0]
 		_, differs := e.find(func(a access) bool {
 			return a.allowed != first.allowed && a.allowed != "*" && a.allowed != "" && !a.vary && a.origin != ""
 		})
-		return diag.FailIf(differs, "Access-Control-Allow-Origin differs between requests with and without Origin, and Vary does not name Origin.").About("Vary")
+		return rule.FailIf(differs, "Access-Control-Allow-Origin differs between requests with and without Origin, and Vary does not name Origin.").About("Vary")
 	},
 }}
 

@@ -12,6 +12,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // SecurityTxt is where the host wants vulnerabilities reported, by /.well-known/security.txt (RFC 9116).
@@ -65,7 +67,7 @@ func (e *evidence) fetchSecurityTxt(ctx context.Context, env *diag.Env) (err err
 // A securityTxt is the parsed file, with its faults.
 type securityTxt struct {
 	SecurityTxt
-	faults  diag.Failures
+	faults  rule.Failures
 	expires int // how many fields there are
 }
 
@@ -146,7 +148,7 @@ func (s *securityTxt) read(body string) {
 		name, value, ok := strings.Cut(line, ":")
 		value = strings.TrimSpace(value)
 		if !ok || strings.ContainsAny(name, " \t/<>@") || value == "" {
-			s.fault("", "Line %d is not a field: %s.", i+1, diag.Quote(text(line)))
+			s.fault("", "Line %d is not a field: %s.", i+1, phrase.Quote(text(line)))
 			continue
 		}
 		switch strings.ToLower(name) {
@@ -180,13 +182,13 @@ func (s *securityTxt) read(body string) {
 
 func (s *securityTxt) fault(target, format string, args ...any) {
 	if len(s.faults) < maxListed {
-		s.faults = append(s.faults, diag.Fail(format, args...).About(target)...)
+		s.faults = append(s.faults, rule.Fail(format, args...).About(target)...)
 	}
 }
 
 func add(list []string, value string) []string {
 	if value != "" && len(list) < maxListed {
-		list = append(list, diag.Clip(value, maxListedText))
+		list = append(list, phrase.Clip(value, maxListedText))
 	}
 	return list
 }
@@ -196,12 +198,12 @@ func (s *securityTxt) addURI(list []string, field, value string) []string {
 	u, err := url.Parse(value)
 	switch {
 	case err == nil && u.Scheme == "" && field == "Contact" && strings.Contains(value, "@"):
-		address := diag.Quote(text(value))
+		address := phrase.Quote(text(value))
 		s.fault(field, "%s has %s: an address is written as mailto:%s.", field, address, address)
 	case err != nil || u.Scheme == "":
-		s.fault(field, "%s has %s, which is not a URI.", field, diag.Quote(text(value)))
+		s.fault(field, "%s has %s, which is not a URI.", field, phrase.Quote(text(value)))
 	case strings.EqualFold(u.Scheme, "http"):
-		s.fault(field, "%s has %s: URLs of the web must begin with https.", field, diag.Quote(text(value)))
+		s.fault(field, "%s has %s: URLs of the web must begin with https.", field, phrase.Quote(text(value)))
 	}
 	return add(list, value)
 }
@@ -209,7 +211,7 @@ func (s *securityTxt) addURI(list []string, field, value string) []string {
 func (s *securityTxt) readExpires(value string) {
 	at, err := time.Parse(time.RFC3339, strings.ToUpper(value))
 	if err != nil {
-		s.fault("Expires", "Expires is %s, not a time such as 2027-01-31T12:00:00Z (RFC 3339).", diag.Quote(text(value)))
+		s.fault("Expires", "Expires is %s, not a time such as 2027-01-31T12:00:00Z (RFC 3339).", phrase.Quote(text(value)))
 		return
 	}
 	if s.Expires.IsZero() || at.Before(s.Expires) {
@@ -227,13 +229,13 @@ const (
 )
 
 // securityTxtRules are about security.txt, which a page may lack.
-var securityTxtRules = diag.Rules[*evidence]{{
+var securityTxtRules = rule.Rules[*evidence]{{
 	Code: "headers.security_txt.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 9116 section 3",
 	Title: "security.txt was not answered", Requirement: "The request for security.txt is answered",
 	Advice: "Make the server answer requests for /.well-known/security.txt at once: with the file, or with 404.",
 	When:   func(e *evidence) bool { return e.secure() && e.security != nil },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(silent(e.security), "Whether %s exists is not known: it was not answered in time.",
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(silent(e.security), "Whether %s exists is not known: it was not answered in time.",
 			securityURL(e.req.URL)).About(securityTxtField)
 	},
 }, {
@@ -245,12 +247,12 @@ var securityTxtRules = diag.Rules[*evidence]{{
 	When: func(e *evidence) bool { // a name that only leads to another one over HTTP may leave HTTPS to that
 		return e.security.Final() != nil || strings.EqualFold(e.self.Hostname(), e.req.URL.Host().Name())
 	},
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		s := e.contacts
 		if s.Present {
 			return nil
 		}
-		return diag.Fail("%s has no /.well-known/security.txt: %s.", e.req.URL.Host(), e.securityAnswer()).
+		return rule.Fail("%s has no /.well-known/security.txt: %s.", e.req.URL.Host(), e.securityAnswer()).
 			About(securityTxtField)
 	},
 }, {
@@ -259,16 +261,16 @@ var securityTxtRules = diag.Rules[*evidence]{{
 	Title: "security.txt does not meet RFC 9116", Requirement: "security.txt meets RFC 9116",
 	Advice: "Write one field in a line, with at least one Contact that is a URI and one Expires, and serve the file as " +
 		"text/plain.",
-	Fails: func(e *evidence) diag.Failures { return slices.Clone(e.contacts.faults) },
+	Fails: func(e *evidence) rule.Failures { return slices.Clone(e.contacts.faults) },
 }, {
 	Code: "headers.security_txt.expired", Severity: diag.Warning,
 	DependsOn: []diag.Code{"headers.security_txt.missing"}, Ref: "RFC 9116 section 2.5.5",
 	Title: "security.txt has expired", Requirement: "security.txt has not expired",
 	Advice: "Check that the contacts are right, and set Expires to a time less than a year ahead; renew it by a job.",
 	When:   expires,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		at := e.contacts.Expires
-		return diag.FailIf(!at.After(e.now), "security.txt expired on %s: reporters are told not to use it any more.",
+		return rule.FailIf(!at.After(e.now), "security.txt expired on %s: reporters are told not to use it any more.",
 			at.Format(time.DateOnly)).About("Expires")
 	},
 }, {
@@ -277,9 +279,9 @@ var securityTxtRules = diag.Rules[*evidence]{{
 	Title: "security.txt expires soon", Requirement: "security.txt does not expire soon",
 	Advice: "Check that the contacts are right, and set Expires to a time less than a year ahead; renew it by a job.",
 	When:   expires,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		at := e.contacts.Expires
-		f := diag.FailIf(at.Before(e.now.Add(securityTxtNotice)), "security.txt expires on %s.", at.Format(time.DateOnly)).
+		f := rule.FailIf(at.Before(e.now.Add(securityTxtNotice)), "security.txt expires on %s.", at.Format(time.DateOnly)).
 			About("Expires")
 		for i := range f {
 			f[i].Due = at
@@ -292,9 +294,9 @@ var securityTxtRules = diag.Rules[*evidence]{{
 	Title: "security.txt expires more than a year ahead", Requirement: "security.txt expires within a year",
 	Advice: "Set Expires to a time less than a year ahead, so that reporters can trust that the contacts are looked after.",
 	When:   expires,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		at := e.contacts.Expires
-		return diag.FailIf(at.After(e.now.Add(longestSecurityTxt)), "security.txt expires on %s.", at.Format(time.DateOnly)).
+		return rule.FailIf(at.After(e.now.Add(longestSecurityTxt)), "security.txt expires on %s.", at.Format(time.DateOnly)).
 			About("Expires")
 	},
 }, {
@@ -304,11 +306,11 @@ var securityTxtRules = diag.Rules[*evidence]{{
 	Advice: "Add the URL as another Canonical, or remove it from this host: reporters are told not to trust a file from " +
 		"elsewhere.",
 	When: func(e *evidence) bool { return len(e.contacts.Canonical) > 0 },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		s := e.contacts
 		at := []string{s.URL, e.security.Final().URL}
 		found := slices.ContainsFunc(s.Canonical, func(c string) bool { return slices.Contains(at, c) })
-		return diag.FailIf(!found, "The file at %s names %s as its place.", s.URL, diag.Series(s.Canonical, 3)).
+		return rule.FailIf(!found, "The file at %s names %s as its place.", s.URL, phrase.Series(s.Canonical, 3)).
 			About("Canonical")
 	},
 }}
@@ -321,7 +323,7 @@ func (e *evidence) securityAnswer() string {
 	case r.Err != nil:
 		return r.Err.Message
 	case r.Final().StatusCode != http.StatusOK:
-		return fmt.Sprintf("the server answers %d %s", r.Final().StatusCode, diag.Quote(r.Final().StatusText))
+		return fmt.Sprintf("the server answers %d %s", r.Final().StatusCode, phrase.Quote(r.Final().StatusText))
 	case isHTML(r.Body, r.Final()):
 		return "the server answers with a page"
 	default:

@@ -7,6 +7,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/webcheck/headers/csp"
 )
@@ -20,7 +22,7 @@ func (r *Report) View() *view.View {
 	}
 	n := len(r.Hops)
 	if r.FinalURL != r.URL && n > 1 {
-		v.Fact("judged page", diag.Clip(r.FinalURL, maxURL)+" after "+diag.Count(n-1, "redirect"),
+		v.Fact("judged page", phrase.Clip(r.FinalURL, maxURL)+" after "+phrase.Count(n-1, "redirect"),
 			"headers.redirect", "headers.https")
 	}
 	if n > 0 {
@@ -29,16 +31,16 @@ func (r *Report) View() *view.View {
 	o := r.Observatory
 	v.Fact("grade", view.If(o.Grade != "", fmt.Sprintf("%s (HTTP Observatory, %d points)", o.Grade, o.Score)))
 	if p := &r.SecurityHeaders.ContentSecurityPolicy; p.Present {
-		v.Fact("policy lets run", cmp.Or(diag.Series(running(&p.Runs), 3), "nothing injected"), "headers.csp.scripts", "headers.csp.objects",
+		v.Fact("policy lets run", cmp.Or(phrase.Series(running(&p.Runs), 3), "nothing injected"), "headers.csp.scripts", "headers.csp.objects",
 			"headers.csp.base")
 	}
 	v.Fact("cookies", r.cookies(), "headers.cookies")
-	v.Fact("caching", cmp.Or(diag.Clip(r.Caching.CacheControl, maxURL),
+	v.Fact("caching", cmp.Or(phrase.Clip(r.Caching.CacheControl, maxURL),
 		view.If(r.Caching.Cacheable, "as each cache sees fit"), "none"), "headers.cache")
-	software := diag.Map(r.Disclosure, func(d Disclosure) string { return diag.Clip(d.Value, maxShown) })
-	v.Fact("software", diag.Series(software, 3), "headers.disclosure")
+	software := kit.Map(r.Disclosure, func(d Disclosure) string { return phrase.Clip(d.Value, maxShown) })
+	v.Fact("software", phrase.Series(software, 3), "headers.disclosure")
 	if s := r.SecurityTxt; s.Present {
-		v.Fact("security contact", view.Join(diag.Clip(diag.Series(s.Contact, 1), maxURL),
+		v.Fact("security contact", view.Join(phrase.Clip(phrase.Series(s.Contact, 1), maxURL),
 			view.If(!s.Expires.IsZero(), "until "+s.Expires.Format(time.DateOnly))), "headers.security_txt")
 	}
 	if t := r.TLS; len(t.Chain) > 0 {
@@ -52,7 +54,7 @@ func (r *Report) View() *view.View {
 		}
 		mark, name := h.mark(), protecting[i].name
 		lacking = cmp.Or(lacking, view.If(!h.Present && mark != view.Optional, "no "+name)) // the first that is a fault
-		d.Marked(mark, "", name, string(h.Strength), diag.Clip(h.Value, maxShown))
+		d.Marked(mark, "", name, string(h.Strength), phrase.Clip(h.Value, maxShown))
 	}
 	v.BriefIf(o.Grade != "" && (v.Mark() == view.Good || v.Mark() == view.Warning),
 		"grade "+o.Grade, cmp.Or(lacking, fmt.Sprintf("%d of %d protecting fields", protected, len(protecting))))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 // FieldName is the header field that this package is about.
@@ -157,9 +158,9 @@ func (s *scanner) skip(from int) {
 		s.pos++
 	}
 	length := len(strings.TrimRight(s.h.Text[from:s.pos], " \t"))
-	text := fmt.Sprintf("%q is not a directive", diag.Clip(s.h.Text[from:from+length], maxClipped))
+	text := fmt.Sprintf("%q is not a directive", phrase.Clip(s.h.Text[from:from+length], maxClipped))
 	if at < len(s.h.Text) && s.h.Text[at] == ',' {
-		text = fmt.Sprintf("directives are separated by a comma, not by a semicolon, in %q", diag.Clip(s.h.Text[from:from+length], maxClipped))
+		text = fmt.Sprintf("directives are separated by a comma, not by a semicolon, in %q", phrase.Clip(s.h.Text[from:from+length], maxClipped))
 	}
 	s.fault(Fault{badSyntax, text, from, length})
 }
@@ -172,7 +173,7 @@ func (s *scanner) keep(d Directive, wellFormed bool) {
 		h.Directives = append(h.Directives, d)
 	}
 	if !first {
-		s.fault(Fault{repeated, fmt.Sprintf("the directive %q appears more than once", diag.Clip(d.Name, maxClipped)), d.Offset, d.Length})
+		s.fault(Fault{repeated, fmt.Sprintf("the directive %q appears more than once", phrase.Clip(d.Name, maxClipped)), d.Offset, d.Length})
 		return
 	}
 	switch name {
@@ -200,7 +201,7 @@ func (s *scanner) maxAge(d Directive, wellFormed bool) {
 	case !d.HasValue:
 		s.fault(Fault{badMaxAge, "max-age has no value", d.Offset, d.Length})
 	case d.Value == "" || strings.Trim(d.Value, "0123456789") != "":
-		s.fault(Fault{badMaxAge, fmt.Sprintf("the max-age %q is not a number of seconds", diag.Clip(d.Value, maxClipped)), d.Offset, d.Length})
+		s.fault(Fault{badMaxAge, fmt.Sprintf("the max-age %q is not a number of seconds", phrase.Clip(d.Value, maxClipped)), d.Offset, d.Length})
 	default:
 		seconds, err := strconv.ParseUint(d.Value, 10, 64)
 		if err != nil { // RFC 9111 section 1.2.2: what does not fit is the largest number that does
@@ -344,7 +345,7 @@ func seconds(age uint64) string {
 			if age%s.length != 0 {
 				about = "about "
 			}
-			return fmt.Sprintf("%s (%s%s)", text, about, diag.Count(int64(n), s.name))
+			return fmt.Sprintf("%s (%s%s)", text, about, phrase.Count(int64(n), s.name))
 		}
 	}
 	return text
@@ -356,7 +357,7 @@ func meant(name string) string {
 	plain := strings.NewReplacer("-", "", "_", "").Replace(lower)
 	for _, known := range []string{"max-age", "includeSubDomains", "preload"} {
 		target := strings.ToLower(known)
-		if lower != target && (diag.Distance(lower, target) <= 2 || diag.Distance(plain, strings.ReplaceAll(target, "-", "")) <= 1) {
+		if lower != target && (phrase.Distance(lower, target) <= 2 || phrase.Distance(plain, strings.ReplaceAll(target, "-", "")) <= 1) {
 			return known
 		}
 	}

@@ -11,7 +11,10 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 	"golang.org/x/net/publicsuffix"
 )
 
@@ -96,7 +99,7 @@ type Requirement struct {
 // that of the context if it ended, or wraps [diag.ErrUnavailable] if nothing could be learned.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
-		return nil, diag.Invalid("domain", "is missing")
+		return nil, input.Invalid("domain", "is missing")
 	}
 	list, err := PreloadList(env)
 	if err != nil {
@@ -113,7 +116,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 }
 
 // Rules describes what is examined.
-func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
+func (*Report) Rules() []rule.Description { return rules().Describe() }
 
 func (e *evidence) report() *Report {
 	r := &Report{
@@ -123,9 +126,9 @@ func (e *evidence) report() *Report {
 		Preload: e.preload(), Verdict: rules().Judge(e, e.texts()), Errors: append([]Issue{}, e.issues.Errors...),
 		Warnings: append([]Issue{}, e.issues.Warnings...), Partial: len(e.Unanswered()) > 0,
 	}
-	r.TLS = diag.OrZero(e.https.TLS)
+	r.TLS = kit.OrZero(e.https.TLS)
 	if head := first(e.https); head != nil {
-		r.TLS = diag.OrZero(head.TLS)
+		r.TLS = kit.OrZero(head.TLS)
 	}
 	return r
 }
@@ -145,8 +148,8 @@ func (e *evidence) field() (f FieldReport) {
 	f = FieldReport{
 		Raw: shorten(h.Text, maxRaw), IncludeSubdomains: h.IncludeSubdomains, Preload: h.Preload,
 		DuplicateHeaders: len(e.fields) > 1, Valid: h.Valid(),
-		UnknownDirectives: diag.Map(h.Unknown, func(name string) string { return shorten(name, maxWord) }),
-		ParseErrors:       diag.Map(h.Faults, func(f Fault) string { return f.Text }),
+		UnknownDirectives: kit.Map(h.Unknown, func(name string) string { return shorten(name, maxWord) }),
+		ParseErrors:       kit.Map(h.Faults, func(f Fault) string { return f.Text }),
 	}
 	if h.MaxAge != nil {
 		f.MaxAgeSeconds = new(int64(min(*h.MaxAge, maxSeconds)))
@@ -213,7 +216,7 @@ func siteOf(host string) (secure, plain diag.URL, err error) {
 func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error) {
 	_, err := diag.ParseHost(d.String())
 	if fault, ok := errors.AsType[*diag.InputError](err); ok {
-		return nil, diag.Invalid("domain", "%s", fault.Reason)
+		return nil, input.Invalid("domain", "%s", fault.Reason)
 	}
 	secure, plain, err := siteOf(d.String())
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // File is the name of the preload list among the lists that an operator may replace, see [diag.List]. Without the file
@@ -54,7 +55,7 @@ const (
 )
 
 // Values lists the statuses.
-func (Status) Values() []string { return diag.Values(preloaded, pending, unknownStatus, notListed) }
+func (Status) Values() []string { return kit.Values(preloaded, pending, unknownStatus, notListed) }
 
 // An Entry of the list makes browsers use HTTPS for a domain that they have never visited.
 type Entry struct {
@@ -110,7 +111,7 @@ var topLevel = []string{"android", "app", "bank", "chrome", "dev", "foo", "gle",
 const topLevelSource = "chromium 007cea8, top-level domains"
 
 var builtIn = sync.OnceValue(func() *List {
-	list, err := newList("", diag.Map(topLevel, func(name string) Entry {
+	list, err := newList("", kit.Map(topLevel, func(name string) Entry {
 		return Entry{Name: name, IncludeSubdomains: true, Policy: publicSuffix}
 	}))
 	if err != nil { // a duplicate name above: a test reads the list
@@ -259,7 +260,7 @@ func parseList(data []byte) (*List, error) {
 	}
 	var entries []Entry
 	for i, e := range f.Entries {
-		status := diag.OrZero(e.Status)
+		status := kit.OrZero(e.Status)
 		switch own, name := head.Version != nil, strings.ToLower(e.Name); {
 		case !isName(name):
 			return nil, fmt.Errorf("entry %d: %.100q is not a domain", i+1, name)
@@ -267,7 +268,7 @@ func parseList(data []byte) (*List, error) {
 			return nil, fmt.Errorf("entry %d: the status %.40q is neither preloaded nor pending", i+1, status)
 		case own && !slices.Contains(policies, e.Policy):
 			return nil, fmt.Errorf("entry %d: unknown policy %.40q", i+1, e.Policy)
-		case diag.OrZero(e.Mode) == forceHTTPS || own && e.Mode == nil: // in our own form entries are about HSTS
+		case kit.OrZero(e.Mode) == forceHTTPS || own && e.Mode == nil: // in our own form entries are about HSTS
 			entries = append(entries, Entry{name, e.IncludeSubdomains, e.Policy, status == pending})
 		}
 	}
@@ -288,7 +289,7 @@ func isName(s string) bool {
 }
 
 // comments are strings, which stay, and comments of JavaScript, which Chromium's file has.
-var comments = diag.Regexp(`"(?:[^"\\]|\\.)*"|//[^\n]*|/\*(?s:.*?)\*/`)
+var comments = kit.Regexp(`"(?:[^"\\]|\\.)*"|//[^\n]*|/\*(?s:.*?)\*/`)
 
 func withoutComments(text []byte) []byte {
 	return comments().ReplaceAllFunc(text, func(found []byte) []byte {

@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"golang.org/x/net/publicsuffix"
 )
 
@@ -28,7 +30,7 @@ const (
 
 // Values lists the grades.
 func (Grade) Values() []string {
-	return diag.Values(gradeUnknown, gradeMissing, gradeInvalid, gradeWeak, gradeFair, gradeStrong, gradePreloadReady,
+	return kit.Values(gradeUnknown, gradeMissing, gradeInvalid, gradeWeak, gradeFair, gradeStrong, gradePreloadReady,
 		gradePreloaded)
 }
 
@@ -237,7 +239,7 @@ func (e *evidence) redirectRequirement() (met bool, detail string) {
 	case slices.Contains(open, sourceHTTP):
 		return false, fmt.Sprintf("http://%s/ did not answer in time, so where it leads is not known.", e.domain)
 	case tooLong(e.http) || tooLong(e.https):
-		return false, fmt.Sprintf("A redirect leads to a URL of more than %d octets, which was not followed.", diag.MaxURL)
+		return false, fmt.Sprintf("A redirect leads to a URL of more than %d octets, which was not followed.", input.MaxURL)
 	case slices.Contains(open, sourceChain):
 		return false, "A page behind a redirect did not answer in time."
 	case len(found.Errors) > 0:
@@ -252,7 +254,7 @@ func (e *evidence) redirectRequirement() (met bool, detail string) {
 func (e *evidence) certificateRequirement() (met bool, detail string) {
 	switch t := first(e.https).TLS; {
 	case t.Err() != nil:
-		return false, diag.Sentence(t.Err().Error())
+		return false, phrase.Sentence(t.Err().Error())
 	case sha1Signed(t) != nil:
 		return false, "A certificate of the chain is signed with SHA-1."
 	default:

@@ -8,16 +8,19 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // present reports whether there is a header over HTTPS.
 func present(e *evidence) bool { return e.header != nil }
 
-func faulty(kind Kind) func(*evidence) diag.Failures {
-	return func(e *evidence) (all diag.Failures) {
+func faulty(kind Kind) func(*evidence) rule.Failures {
+	return func(e *evidence) (all rule.Failures) {
 		for _, f := range e.header.Faults {
 			if f.Kind == kind {
-				all = append(all, diag.Failure{
+				all = append(all, rule.Failure{
 					Detail:   fmt.Sprintf("Browsers ignore the header, because %s.", f.Text),
 					Location: &diag.Location{Offset: f.Offset, Length: f.Length}, Suggested: e.beginning(),
 				})
@@ -28,8 +31,8 @@ func faulty(kind Kind) func(*evidence) diag.Failures {
 }
 
 // ignored makes a rule about a kind of faults for which browsers ignore the header.
-func ignored(code diag.Code, weight int, ref, title, requirement, advice string, kind Kind) rule {
-	return rule{
+func ignored(code diag.Code, weight int, ref, title, requirement, advice string, kind Kind) rule.Rule[*evidence] {
+	return rule.Rule[*evidence]{
 		Code: code, Severity: diag.Error, Weight: weight, Ref: ref, Title: title, Requirement: requirement, Advice: advice,
 		Fails: faulty(kind),
 	}
@@ -49,7 +52,7 @@ func (e *evidence) beginning() string {
 
 const stageAdvice = "raise it in stages while nothing breaks: 300, 604800 (a week), 2592000 (a month), 63072000 (two years)."
 
-var headerRules = diag.Rules[*evidence]{
+var headerRules = rule.Rules[*evidence]{
 	{
 		Code: lineRule, Severity: diag.Error, StateIfFailed: diag.Missing, DependsOn: needsTrust, Ref: "RFC 9112 section 5",
 		Title: "HSTS header line is malformed or misspelled", Requirement: "Every line of the HSTS header can be read",
@@ -63,12 +66,12 @@ var headerRules = diag.Rules[*evidence]{
 		Title: "No HSTS header over HTTPS", Requirement: "The site sends an HSTS header over HTTPS",
 		Advice: "Send Strict-Transport-Security with a short max-age in every HTTPS response, then " + stageAdvice,
 		When:   func(e *evidence) bool { return !e.listed() || present(e) },
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			only := ""
 			if len(fieldsOf(first(e.http))) > 0 {
 				only = ", and browsers ignore the one that plain HTTP sends"
 			}
-			return diag.FailIf(!present(e), "The response from https://%s/ (status %d) has no Strict-Transport-Security header%s.",
+			return rule.FailIf(!present(e), "The response from https://%s/ (status %d) has no Strict-Transport-Security header%s.",
 				e.domain, first(e.https).StatusCode, only).Suggesting(e.beginning())
 		},
 	},
@@ -80,13 +83,13 @@ var headerRules = diag.Rules[*evidence]{
 		Advice: "Send Strict-Transport-Security with every HTTPS response: clients without the preload list " +
 			"have nothing else.",
 		When: func(e *evidence) bool { return e.listed() },
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			if e.wholeSuffix() {
-				return diag.FailIf(!present(e), "All names below %[2]s are on the preload list, so browsers open %[1]s over HTTPS only, "+
+				return rule.FailIf(!present(e), "All names below %[2]s are on the preload list, so browsers open %[1]s over HTTPS only, "+
 					"from the first visit on. It sends no Strict-Transport-Security header for other clients.",
 					e.domain, e.entry.Name).Suggesting(e.listedValue())
 			}
-			return diag.FailIf(!present(e), "%s is covered by the preload list (as %s), but sends no "+
+			return rule.FailIf(!present(e), "%s is covered by the preload list (as %s), but sends no "+
 				"Strict-Transport-Security header.",
 				e.domain, e.entry.Name).Suggesting(e.listedValue())
 		},
@@ -112,13 +115,13 @@ var headerRules = diag.Rules[*evidence]{
 		Advice: "Send the header from one place only, either the application or the proxy in front of it. " +
 			"hstspreload.org refuses several.",
 		When: func(e *evidence) bool { return present(e) && !e.off() }, // else that says it
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			if len(e.fields) == 1 {
 				return nil
 			}
-			return diag.Fail("https://%s/ sends %d headers; browsers obey the first, %q, and skip %q.",
+			return rule.Fail("https://%s/ sends %d headers; browsers obey the first, %q, and skip %q.",
 				e.domain, len(e.fields),
-				diag.Quote(e.fields[0]), diag.Quote(strings.Join(e.fields[1:], ", ")))
+				phrase.Quote(e.fields[0]), phrase.Quote(strings.Join(e.fields[1:], ", ")))
 		},
 	},
 	{
@@ -138,13 +141,13 @@ var headerRules = diag.Rules[*evidence]{
 		Title:       "hstspreload.org cannot read the header, though browsers can",
 		Requirement: "The header is written as hstspreload.org reads it",
 		Advice:      "Write max-age as plain digits, such as max-age=31536000.",
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			_, found := parseStrict(e.header.Text)
 			cannot := "quoted values and spaces around the equals sign"
 			if slices.Contains(found.Errors, "header.parse.max_age.parse_int_error") {
 				cannot = "a max-age of so many digits"
 			}
-			return diag.FailIf(!found.OK(), "The header is valid, but hstspreload.org does not accept %s.", cannot)
+			return rule.FailIf(!found.OK(), "The header is valid, but hstspreload.org does not accept %s.", cannot)
 		},
 	},
 }
@@ -154,16 +157,16 @@ const lineRule diag.Code = "hsts.header.line"
 
 // lostLines fails for the lines of the answer that were meant as the header or a part of it, but are not: malformed ones,
 // and fields whose name is misspelt. Where browsers know from elsewhere to use HTTPS, that is a warning.
-func lostLines(e *evidence) (all diag.Failures) {
+func lostLines(e *evidence) (all rule.Failures) {
 	h := first(e.https)
 	for _, f := range h.Faults {
 		if ofHSTS(f) {
-			all = append(all, diag.Fail("%s", f.Sentence())...)
+			all = append(all, rule.Fail("%s", f.Sentence())...)
 		}
 	}
 	for _, f := range h.Fields {
-		if d := diag.Distance(strings.ToLower(f.Name), strings.ToLower(FieldName)); d > 0 && d <= maxTypos {
-			all = append(all, diag.Fail("The header field %q is not %s, so browsers do not know it.", diag.Quote(f.Name), FieldName)...)
+		if d := phrase.Distance(strings.ToLower(f.Name), strings.ToLower(FieldName)); d > 0 && d <= maxTypos {
+			all = append(all, rule.Fail("The header field %q is not %s, so browsers do not know it.", phrase.Quote(f.Name), FieldName)...)
 		}
 	}
 	for i := range all {
@@ -200,11 +203,11 @@ func meantAsDirective(line string) bool {
 	return len(h.Directives) > 0 && slices.ContainsFunc([]string{nameMaxAge, nameInclude, namePreload}, h.Directives[0].Is)
 }
 
-func misspelled(e *evidence) (all diag.Failures) {
+func misspelled(e *evidence) (all rule.Failures) {
 	for _, name := range e.header.Unknown {
 		if known := meant(name); known != "" {
-			all = append(all, diag.Failure{
-				Detail: fmt.Sprintf("Browsers skip the unknown directive %q, which was probably meant as %s.", diag.Quote(name), known),
+			all = append(all, rule.Failure{
+				Detail: fmt.Sprintf("Browsers skip the unknown directive %q, which was probably meant as %s.", phrase.Quote(name), known),
 				Target: shorten(name, maxWord), Location: e.header.Location(name),
 			})
 		}
@@ -216,22 +219,22 @@ func misspelled(e *evidence) (all diag.Failures) {
 func on(e *evidence) bool { return e.inForce() && !e.off() }
 
 // durationRules are about what a header that is in force says.
-var durationRules = diag.Rules[*evidence]{{
+var durationRules = rule.Rules[*evidence]{{
 	Code: "hsts.max_age.zero", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 40, Ref: "RFC 6797 section 6.1.1",
 	Title: "max-age=0 turns HSTS off", Requirement: "The max-age is above 0",
 	Advice: "Keep max-age=0 only to withdraw HSTS. Otherwise start with 300 and " + stageAdvice,
 	When:   func(e *evidence) bool { return e.inForce() && !e.listed() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if !e.off() {
 			return nil
 		}
-		f := diag.Failures{{
+		f := rule.Failures{{
 			Detail:   "The header has max-age=0, which makes browsers forget HSTS for the site.",
 			Location: e.header.Location(nameMaxAge), Suggested: e.beginning(),
 		}}
 		if n := len(e.fields); n > 1 {
 			f[0].Detail = fmt.Sprintf("The first of %d headers, which is the one that counts, has max-age=0. It makes browsers forget "+
-				"HSTS for the site, and they skip %q.", n, diag.Quote(strings.Join(e.fields[1:], ", ")))
+				"HSTS for the site, and they skip %q.", n, phrase.Quote(strings.Join(e.fields[1:], ", ")))
 			f[0].Advice = "Remove the header with max-age=0, which a proxy or the application adds in front of the other, unless HSTS " +
 				"is to be withdrawn. Then start with 300 and " + stageAdvice
 		}
@@ -243,8 +246,8 @@ var durationRules = diag.Rules[*evidence]{{
 	Advice: "Send the header with a max-age of a year or more: max-age=0 does not take the domain off the list, and turns HSTS off " +
 		"in clients without it.",
 	When: func(e *evidence) bool { return e.inForce() && e.listed() },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.off(), "%s is covered by the preload list (as %s), and its header has max-age=0.", e.domain, e.entry.Name).
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.off(), "%s is covered by the preload list (as %s), and its header has max-age=0.", e.domain, e.entry.Name).
 			Suggesting(e.listedValue())
 	},
 }, {
@@ -254,11 +257,11 @@ var durationRules = diag.Rules[*evidence]{{
 	Advice: "Raise max-age in stages while nothing breaks: 300, 604800 (a week), 2592000 (a month), " +
 		"63072000 (two years).",
 	Partly: func(e *evidence) float64 { return float64(e.age()) / weakBelow },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.age() >= weakBelow {
 			return nil
 		}
-		f := diag.Fail("Browsers forget the header after %s: visitors who return later are not protected. Use at least %s.",
+		f := rule.Fail("Browsers forget the header after %s: visitors who return later are not protected. Use at least %s.",
 			seconds(e.age()), seconds(weakBelow)).Suggesting(e.longer())
 		f[0].Location = e.header.Location(nameMaxAge)
 		return f
@@ -269,11 +272,11 @@ var durationRules = diag.Rules[*evidence]{{
 	Title: "max-age is shorter than a year", Requirement: "The max-age is at least a year",
 	Advice: "Raise max-age to 63072000 (two years) once everything works: the preload list asks for at least 31536000.",
 	Partly: func(e *evidence) float64 { return float64(e.age()) / oneYear },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.age() >= oneYear {
 			return nil
 		}
-		f := diag.Fail("The max-age is %s.", seconds(e.age())).Suggesting(e.longer())
+		f := rule.Fail("The max-age is %s.", seconds(e.age())).Suggesting(e.longer())
 		f[0].Location = e.header.Location(nameMaxAge)
 		return f
 	},
@@ -284,8 +287,8 @@ var durationRules = diag.Rules[*evidence]{{
 	Advice: "Add includeSubDomains once every subdomain, including internal ones, speaks HTTPS with a valid certificate: " +
 		"browsers will use nothing else for any of them. Begin with a short max-age again.",
 	When: func(e *evidence) bool { return on(e) && (!e.listed() || !e.entry.IncludeSubdomains) },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!e.header.IncludeSubdomains,
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(!e.header.IncludeSubdomains,
 			"The header covers %s alone. Attackers can set cookies for it from any subdomain that is visited over HTTP.", e.domain)
 	},
 }}
@@ -299,8 +302,8 @@ func (e *evidence) longer() string {
 }
 
 // preloadRules are about the preload list. Not to be on it is not a fault.
-var preloadRules = diag.Rules[*evidence]{{
-	Code: "hsts.preload.premature", Severity: diag.Warning, Weight: 5, Reads: []diag.Source{ground.SourceAnswer},
+var preloadRules = rule.Rules[*evidence]{{
+	Code: "hsts.preload.premature", Severity: diag.Warning, Weight: 5, Reads: []rule.Source{ground.SourceAnswer},
 	Ref:         "hstspreload.org, \"Opting In\"",
 	Title:       "preload is set, but the header does not meet the requirements",
 	Requirement: "The directive preload stands only in a header that meets the requirements",
@@ -309,7 +312,7 @@ var preloadRules = diag.Rules[*evidence]{{
 	When: func(e *evidence) bool {
 		return on(e) && e.header.Preload && !e.ownEntry() && !e.wholeSuffix() && checkLevel(e.domain.String()).OK()
 	},
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		lacks := []string{}
 		if e.age() < oneYear {
 			lacks = append(lacks, "a max-age of a year")
@@ -320,7 +323,7 @@ var preloadRules = diag.Rules[*evidence]{{
 		if len(lacks) == 0 {
 			return nil
 		}
-		f := diag.Fail("The header asks for preloading, for which it lacks %s.", strings.Join(lacks, " and "))
+		f := rule.Fail("The header asks for preloading, for which it lacks %s.", strings.Join(lacks, " and "))
 		f[0].Location = e.header.Location(namePreload)
 		if e.age() >= weakBelow {
 			f.Suggesting(e.withoutPreload())
@@ -334,7 +337,7 @@ var preloadRules = diag.Rules[*evidence]{{
 	Requirement: "A preloaded domain goes on meeting the requirements",
 	Advice:      "Meet the requirements again: otherwise the domain may be removed from the list.",
 	When:        func(e *evidence) bool { return e.ownEntry() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if !e.atRisk() {
 			return nil
 		}
@@ -342,7 +345,7 @@ var preloadRules = diag.Rules[*evidence]{{
 		if e.removal().OK() {
 			detail += " Its header lacks preload, so anyone may request the removal."
 		}
-		return diag.Fail(detail, e.domain, strings.Join(diag.Values(e.kept.Errors...), ", ")).Suggesting(e.restored())
+		return rule.Fail(detail, e.domain, strings.Join(kit.Values(e.kept.Errors...), ", ")).Suggesting(e.restored())
 	},
 }}
 

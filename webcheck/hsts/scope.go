@@ -6,10 +6,12 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // Unanswered lists what is not known.
-func (e *evidence) Unanswered() []diag.Source {
+func (e *evidence) Unanswered() []rule.Source {
 	open := e.seen().Unanswered()
 	broken := func(r *fetch.Result) bool { err := brokenOff(r); return err != nil && err.Unanswered || tooLong(r) }
 	if silent(e.http) {
@@ -38,7 +40,7 @@ func (e *evidence) Scope() []diag.ScopePart {
 	}{{"redirects from HTTPS", e.https}, {"redirects from plain HTTP", e.http}} {
 		part := diag.ScopePart{Part: way.name, State: diag.Examined}
 		if tooLong(way.result) {
-			part.State, part.Reason = diag.LeftOut, fmt.Sprintf("one is longer than %d octets", diag.MaxURL)
+			part.State, part.Reason = diag.LeftOut, fmt.Sprintf("one is longer than %d octets", input.MaxURL)
 		}
 		parts = append(parts, part)
 	}

@@ -3,7 +3,8 @@ package phishing
 import (
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // elsewhere are schemes that do not lead to a page, with their meaning and what to give instead.
@@ -21,20 +22,20 @@ var elsewhere = map[string]string{
 // The ways in which reports defang URLs, and a scheme that was pasted in front
 // of a URL that has one.
 var (
-	defangedScheme = diag.Regexp(`(?i)^h(?:xx|\*\*|__|xt|tx)p(s?)(?:\[:?//\]|\[?:\]?/{2}|:?//)`)
-	bracketScheme  = diag.Regexp(`(?i)^(https?)(?:\[:\]/{2}|\[:?//\]|:\[//\])`)
-	defangedDot    = diag.Regexp(`(?i)[ \t]?(?:\[(?:\.|dot)\]|\((?:\.|dot)\)|\{(?:\.|dot)\})[ \t]?`)
-	noColon        = diag.Regexp(`(?i)^(https?)//`)
-	secondScheme   = diag.Regexp(`(?i)^(?:https?(?::/{0,2}|//))+(https?)(?::/{1,2}|//)`)
+	defangedScheme = kit.Regexp(`(?i)^h(?:xx|\*\*|__|xt|tx)p(s?)(?:\[:?//\]|\[?:\]?/{2}|:?//)`)
+	bracketScheme  = kit.Regexp(`(?i)^(https?)(?:\[:\]/{2}|\[:?//\]|:\[//\])`)
+	defangedDot    = kit.Regexp(`(?i)[ \t]?(?:\[(?:\.|dot)\]|\((?:\.|dot)\)|\{(?:\.|dot)\})[ \t]?`)
+	noColon        = kit.Regexp(`(?i)^(https?)//`)
+	secondScheme   = kit.Regexp(`(?i)^(?:https?(?::/{0,2}|//))+(https?)(?::/{1,2}|//)`)
 )
 
 // correct undoes what people do to a URL when they report it, and what goes wrong when one is copied, and notes it.
 // The error is an InputError for what leads to no page.
-func (a *anatomy) correct(input string) (string, error) {
-	s := strings.TrimFunc(input, func(r rune) bool { return r <= ' ' })
+func (a *anatomy) correct(text string) (string, error) {
+	s := strings.TrimFunc(text, func(r rune) bool { return r <= ' ' })
 	scheme, rest, _ := strings.Cut(s, ":")
 	if what := elsewhere[strings.ToLower(scheme)]; what != "" && !strings.HasPrefix(rest, "//") {
-		return "", diag.Invalid("url", "%.300q is not a URL to fetch: %s", s, what)
+		return "", input.Invalid("url", "%.300q is not a URL to fetch: %s", s, what)
 	}
 	if plain := refanged(s); plain != s {
 		a.corrected = append(a.corrected, "it was defanged, as reports write URLs so that nobody follows them")

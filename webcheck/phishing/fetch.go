@@ -10,6 +10,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/registry"
 	"github.com/diagkit/diagkit/webcheck/internal/page"
 	"golang.org/x/net/html"
@@ -157,7 +158,7 @@ func (e *evidence) scripted() bool {
 }
 
 // hosted are brands of software that others run on hosts of their own, whose pages to log in have its name.
-var hosted = diag.Words("WordPress GitLab Atlassian Cisco Oracle SAP IBM Samsung Huawei HP Dell Sony Zoho")
+var hosted = kit.Words("WordPress GitLab Atlassian Cisco Oracle SAP IBM Samsung Huawei HP Dell Sony Zoho")
 
 func (e *evidence) forms() []Form {
 	list := []Form{}
@@ -205,9 +206,9 @@ func (e *evidence) foreign(host string) bool {
 }
 
 var (
-	obfuscated = diag.Regexp(`(?i)(?:eval|document\.write(?:ln)?|Function)\s*\(\s*(?:unescape|atob|decodeURIComponent|String\.fromCharCode)\s*\(` +
+	obfuscated = kit.Regexp(`(?i)(?:eval|document\.write(?:ln)?|Function)\s*\(\s*(?:unescape|atob|decodeURIComponent|String\.fromCharCode)\s*\(` +
 		`|eval\s*\(\s*function\s*\(\s*p\s*,\s*a\s*,\s*c\s*,\s*k|unescape\s*\(\s*['"](?:%[0-9a-f]{2}){20}`)
-	exfiltrates = diag.Regexp(`(?i)api\.telegram\.org/bot|discord(?:app)?\.com/api/webhooks/|formspree\.io/|formsubmit\.co/|submit-form\.com/`)
+	exfiltrates = kit.Regexp(`(?i)api\.telegram\.org/bot|discord(?:app)?\.com/api/webhooks/|formspree\.io/|formsubmit\.co/|submit-form\.com/`)
 )
 
 // maxFrames bounds the frames that are examined.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // Group is the common cause of several signals, which is counted once, by the heaviest of them. A generated
@@ -23,7 +24,7 @@ const (
 	hosting      Group = "hosting"           // a place where anyone puts pages
 	topLevel     Group = "top_level_domain"  // where names cost next to nothing
 	compromised  Group = "compromised_site"  // a page on a site of another owner
-	kit          Group = "kit"               // traces of a kit for making phishing pages
+	phishingKit  Group = "kit"               // traces of a kit for making phishing pages
 	onward       Group = "onward"            // what leads to another site
 	recipient    Group = "recipient"         // the visitor's own address
 	transport    Group = "transport"         // no protection on the way
@@ -37,7 +38,7 @@ const (
 
 // Values lists the groups.
 func (Group) Values() []string {
-	return diag.Map(groups, func(g groupOfRules) string { return string(g.group) })
+	return kit.Map(groups, func(g groupOfRules) string { return string(g.group) })
 }
 
 type groupOfRules struct {
@@ -46,7 +47,7 @@ type groupOfRules struct {
 }
 
 func (g *groupOfRules) list() []diag.Code {
-	return diag.Map(strings.Fields(g.codes), func(s string) diag.Code { return diag.Code(s) })
+	return kit.Map(strings.Fields(g.codes), func(s string) diag.Code { return diag.Code(s) })
 }
 
 // groups assigns each rule with a weight to its group.
@@ -64,7 +65,7 @@ var groups = []groupOfRules{
 		phishing.host.service`},
 	{topLevel, `phishing.host.tld`},
 	{compromised, `phishing.url.program_directory phishing.url.repeated phishing.url.home_directory phishing.url.deep`},
-	{kit, `phishing.url.program_page phishing.url.kit_parameter phishing.url.double_slash phishing.url.entity`},
+	{phishingKit, `phishing.url.program_page phishing.url.kit_parameter phishing.url.double_slash phishing.url.entity`},
 	{onward, `phishing.url.embedded_url phishing.redirect.document phishing.redirect.sites`},
 	{recipient, `phishing.url.mail_address`},
 	{transport, `phishing.url.unencrypted phishing.url.port phishing.tls.invalid phishing.page.password.insecure`},

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 //go:embed words.txt
 var wordLists string
 
-var lists = diag.WordLists(wordLists)
+var lists = kit.WordLists(wordLists)
 
 // The tables of this file are compiled by hand from public knowledge, as of 2026-11-22.
 
@@ -103,8 +103,8 @@ var programDirs = lists("program directories")
 var kitParams = lists("parameters of kits")
 
 // openExtensions are those of documents, pictures and archives; runnable ones follow in double extensions.
-var openExtensions = diag.Words(`pdf doc docx xls xlsx ppt pptx jpg jpeg png gif txt zip rar csv rtf mp3 mp4`)
+var openExtensions = kit.Words(`pdf doc docx xls xlsx ppt pptx jpg jpeg png gif txt zip rar csv rtf mp3 mp4`)
 
 // lastExtensions are those that a name ends in when it pretends to be a document.
-var lastExtensions = diag.Words(`
+var lastExtensions = kit.Words(`
 	exe scr apk bat cmd com pif vbs vbe js jse jar msi hta lnk ps1 iso img html htm shtml php asp aspx jsp cgi zip rar`)

@@ -3,14 +3,14 @@ package phishing
 import (
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // Pages that have visitors run a command tell them to open a place where commands run, and to paste what a script has
 // put into the clipboard, on the pretext of a check or a repair. Manuals have visitors paste as well, but show what.
 var (
-	writesClipboard = diag.Regexp(`(?i)clipboard\s*\.\s*write|execCommand\s*\(\s*["']copy|setData\s*\(\s*["']text`)
-	commands        = diag.Regexp(`(?i)\b(?:powershell(?:\.exe)?|pwsh)\s+-|\b(?:mshta|msiexec|rundll32|regsvr32|certutil|` +
+	writesClipboard = kit.Regexp(`(?i)clipboard\s*\.\s*write|execCommand\s*\(\s*["']copy|setData\s*\(\s*["']text`)
+	commands        = kit.Regexp(`(?i)\b(?:powershell(?:\.exe)?|pwsh)\s+-|\b(?:mshta|msiexec|rundll32|regsvr32|certutil|` +
 		`bitsadmin|wscript|curl|wget|iwr|irm|osascript)\s|\bcmd(?:\.exe)?\s*/c|invoke-webrequest|base64\s+-d|bash\s+-c|` +
 		`\|\s*(?:ba|z)?sh\b|\|\s*iex\b`)
 )

@@ -11,7 +11,10 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/registry"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/internal/page"
 	"github.com/diagkit/diagkit/webcheck/phishing/lookalike"
 )
@@ -50,7 +53,7 @@ type Report struct {
 }
 
 // Rules describes the rules behind the findings.
-func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
+func (*Report) Rules() []rule.Description { return rules().Describe() }
 
 // Verdict is the outcome in a word: clean, suspicious, malicious or inconclusive.
 type Verdict string
@@ -64,7 +67,7 @@ const (
 )
 
 // Values lists the verdicts.
-func (Verdict) Values() []string { return diag.Values(clean, Suspicious, Malicious, inconclusive) }
+func (Verdict) Values() []string { return kit.Values(clean, Suspicious, Malicious, inconclusive) }
 
 // Category is what a signal is about.
 type Category string
@@ -145,7 +148,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 // examine takes the URL apart and asks whom it may ask.
 func examine(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
 	if len(req.Sources) > 0 {
-		return nil, diag.Invalid("sources[0]", "%.60q is not configured as a reputation source here", req.Sources[0])
+		return nil, input.Invalid("sources[0]", "%.60q is not configured as a reputation source here", req.Sources[0])
 	}
 	targets, err := lookalike.Of(env)
 	if err != nil {
@@ -186,12 +189,12 @@ type age struct {
 
 // What is asked beside the URL itself.
 const (
-	sourcePage         diag.Source = "page"
-	sourceRegistration diag.Source = "registration"
+	sourcePage         rule.Source = "page"
+	sourceRegistration rule.Source = "registration"
 )
 
 // Unanswered lists what was asked and not answered.
-func (e *evidence) Unanswered() (open []diag.Source) {
+func (e *evidence) Unanswered() (open []rule.Source) {
 	if !e.asked {
 		return nil
 	}
@@ -277,8 +280,8 @@ func (e *evidence) report(ended time.Time) *Report {
 	return r
 }
 
-var describe = sync.OnceValue(func() map[diag.Code]diag.RuleInfo {
-	m := map[diag.Code]diag.RuleInfo{}
+var describe = sync.OnceValue(func() map[diag.Code]rule.Description {
+	m := map[diag.Code]rule.Description{}
 	for _, info := range rules().Describe() {
 		m[info.Code] = info
 	}

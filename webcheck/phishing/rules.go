@@ -7,32 +7,32 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 )
-
-type rule = diag.Rule[*evidence]
 
 // rules is the table of signals. A rule that fails is a signal that was triggered; its weight is how much
 // it raises the risk, see [risk]. A rule without a weight says what could not be examined.
 // What was found holds, whatever else was not answered.
-var rules = sync.OnceValue(func() diag.Rules[*evidence] {
-	type urlRule = diag.Rule[*anatomy]
+var rules = sync.OnceValue(func() rule.Rules[*evidence] {
+	type urlRule = rule.Rule[*anatomy]
 	return slices.Concat(
 		slices.Concat(lift(brandRules.With(urlRule{Category: ofHost})), lift(hostRules.With(urlRule{Category: ofHost})),
 			lift(urlRules.With(urlRule{Category: ofURL})), lift(pathRules.With(urlRule{Category: ofURL, When: foreign})),
-			tlsRules.With(rule{Category: ofTLS, When: certified}), contentRules.With(rule{Category: ofContent})).Reading(sourcePage),
-		registrationRules.With(rule{Category: ofRegistration, Reads: []diag.Source{sourceRegistration}})).
-		With(rule{HoldsWhenUnanswered: true})
+			tlsRules.With(rule.Rule[*evidence]{Category: ofTLS, When: certified}), contentRules.With(rule.Rule[*evidence]{Category: ofContent})).Reading(sourcePage),
+		registrationRules.With(rule.Rule[*evidence]{Category: ofRegistration, Reads: []rule.Source{sourceRegistration}})).
+		With(rule.Rule[*evidence]{HoldsWhenUnanswered: true})
 })
 
 // lift makes rules on a URL rules on the URL that was given and the one that it leads to, if that is another site.
-func lift(list diag.Rules[*anatomy]) (lifted diag.Rules[*evidence]) {
+func lift(list rule.Rules[*anatomy]) (lifted rule.Rules[*evidence]) {
 	for _, r := range list {
 		applies := func(a *anatomy) bool { return r.When == nil || r.When(a) }
-		lifted = append(lifted, rule{
+		lifted = append(lifted, rule.Rule[*evidence]{
 			Code: r.Code, Severity: r.Severity, Weight: r.Weight, Category: r.Category,
 			Title: r.Title, Requirement: r.Requirement, Ref: r.Ref, Advice: r.Advice,
 			When: func(e *evidence) bool { return slices.ContainsFunc(e.places(), applies) },
-			Fails: func(e *evidence) (all diag.Failures) {
+			Fails: func(e *evidence) (all rule.Failures) {
 				for i, a := range e.places() {
 					if !applies(a) {
 						continue
@@ -52,23 +52,23 @@ func lift(list diag.Rules[*anatomy]) (lifted diag.Rules[*evidence]) {
 }
 
 // about returns the failure of a signal that is about a thing.
-func about(target, format string, args ...any) diag.Failures {
-	return diag.Fail(format, args...).About(target)
+func about(target, format string, args ...any) rule.Failures {
+	return rule.Fail(format, args...).About(target)
 }
 
 // having makes the test of a rule that fails with a text of the URL that should not be there.
-func having(find func(*anatomy) string, format string) func(*anatomy) diag.Failures {
-	return func(a *anatomy) diag.Failures {
+func having(find func(*anatomy) string, format string) func(*anatomy) rule.Failures {
+	return func(a *anatomy) rule.Failures {
 		found := find(a)
-		return diag.FailIf(found != "", format, diag.Quote(found))
+		return rule.FailIf(found != "", format, phrase.Quote(found))
 	}
 }
 
 // many makes the test of a rule that fails from a number on.
-func many(from int, count func(*anatomy) int, format string) func(*anatomy) diag.Failures {
-	return func(a *anatomy) diag.Failures {
+func many(from int, count func(*anatomy) int, format string) func(*anatomy) rule.Failures {
+	return func(a *anatomy) rule.Failures {
 		n := count(a)
-		return diag.FailIf(n >= from, format, n)
+		return rule.FailIf(n >= from, format, n)
 	}
 }
 
@@ -82,12 +82,12 @@ func first(list []string, holds func(string) bool) string {
 
 // The categories of signals, in the order in which they are examined (CONTRACT 3.4).
 var (
-	ofURL          = diag.Category{Code: "url", Label: "URL"}
-	ofHost         = diag.Category{Code: "host", Label: "Host"}
-	ofTLS          = diag.Category{Code: "tls", Label: "TLS"}
-	ofContent      = diag.Category{Code: "content", Label: "Content"}
-	ofRegistration = diag.Category{Code: "registration", Label: "Registration"}
-	ofReputation   = diag.Category{Code: "reputation", Label: "Reputation"}
+	ofURL          = rule.Category{Code: "url", Label: "URL"}
+	ofHost         = rule.Category{Code: "host", Label: "Host"}
+	ofTLS          = rule.Category{Code: "tls", Label: "TLS"}
+	ofContent      = rule.Category{Code: "content", Label: "Content"}
+	ofRegistration = rule.Category{Code: "registration", Label: "Registration"}
+	ofReputation   = rule.Category{Code: "reputation", Label: "Reputation"}
 )
 
 // The ages below which a certificate or a registration is reported, in days.
@@ -101,35 +101,35 @@ func certified(e *evidence) bool {
 	return e.site != nil && e.site.TLS != nil && e.site.TLS.Leaf() != nil
 }
 
-var tlsRules = diag.Rules[*evidence]{{
+var tlsRules = rule.Rules[*evidence]{{
 	Code: "phishing.tls.invalid", Severity: diag.Warning, Weight: 30, Fact: ground.Untrusted,
 	Differs: "a signal of phishing among others, whichever of the certificate's faults it is",
 	Ref:     "RFC 9110 section 4.3.4",
 	Title:   "Certificate is not trusted", Requirement: "The certificate is trusted and for this host",
 	Advice: "Do not click through the browser's warning.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if err := e.site.TLS.Err(); err != nil {
-			return diag.Fail("The certificate of %s proves nothing: %s.", e.last().url.Host(), diag.Reason(err))
+			return rule.Fail("The certificate of %s proves nothing: %s.", e.last().url.Host(), diag.Reason(err))
 		}
 		return nil
 	},
 }, {
 	Code: "phishing.tls.new", Severity: diag.Info, Weight: 5,
 	Title: "Certificate issued only days ago", Requirement: "The certificate was not issued only days ago",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		from := e.site.TLS.Leaf().NotBefore
-		return diag.FailIf(!from.After(e.now) && days(e.now.Sub(from)) < freshCertificate,
+		return rule.FailIf(!from.After(e.now) && days(e.now.Sub(from)) < freshCertificate,
 			"The certificate was issued on %s. New sites have new certificates, and so have those that renewed theirs.",
 			from.Format(time.DateOnly))
 	},
 }}
 
-var registrationRules = diag.Rules[*evidence]{{
+var registrationRules = rule.Rules[*evidence]{{
 	Code: "phishing.registration.missing", Severity: diag.Info, Weight: 10,
 	Title: "Domain is not registered", Requirement: "The domain is registered",
 	When: func(e *evidence) bool { return known(e, false) },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.ages, func(a age) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.ages, func(a age) rule.Failures {
 			if a.report == nil || a.report.Registered == nil || *a.report.Registered {
 				return nil
 			}
@@ -158,14 +158,14 @@ func known(e *evidence, aged bool) bool {
 	})
 }
 
-func younger(from, below int) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		return diag.FailEach(e.ages, func(a age) diag.Failures {
+func younger(from, below int) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
+		return rule.FailEach(e.ages, func(a age) rule.Failures {
 			n, ok := a.days()
 			if !ok || n < from || n >= below {
 				return nil
 			}
-			return about(a.domain.String(), "%s was registered %s ago.", a.domain, diag.Count(n, "day"))
+			return about(a.domain.String(), "%s was registered %s ago.", a.domain, phrase.Count(n, "day"))
 		})
 	}
 }

@@ -6,6 +6,9 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // read reports whether there is a page that is not a known brand's own.
@@ -22,20 +25,20 @@ func (e *evidence) passwordForms() []Form {
 	return slices.DeleteFunc(e.forms(), func(f Form) bool { return !f.HasPassword })
 }
 
-var contentRules = diag.Rules[*evidence]{{
+var contentRules = rule.Rules[*evidence]{{
 	Code: "phishing.page.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Category: ofContent,
 	Title: "Page could not be examined", Requirement: "The page could be examined",
 	When: func(e *evidence) bool { return e.visited },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		switch {
 		case e.served():
 			return nil
 		case e.site.Err != nil:
-			return diag.Fail("The page at %s could not be fetched: %s.", e.reached(), strings.TrimSuffix(e.site.Err.Message, "."))
+			return rule.Fail("The page at %s could not be fetched: %s.", e.reached(), strings.TrimSuffix(e.site.Err.Message, "."))
 		}
 		h := e.site.Final()
-		return diag.Fail("The server answered %d %s for %s, so that the page that visitors see was not examined.",
-			h.StatusCode, diag.Quote(h.StatusText), e.reached())
+		return rule.Fail("The server answered %d %s for %s, so that the page that visitors see was not examined.",
+			h.StatusCode, phrase.Quote(h.StatusText), e.reached())
 	},
 }, {
 	Code: "phishing.page.brand_login", Severity: diag.Error, Weight: 65,
@@ -55,26 +58,26 @@ var contentRules = diag.Rules[*evidence]{{
 	Requirement: "A login page has no name but that of its owner",
 	Advice:      "Ask the company whose name you know whether the site is theirs.",
 	When:        func(e *evidence) bool { return read(e) && e.survey.typed > 0 },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		g := &e.identity
 		if asks := len(e.asks()) > 0; asks && !g.mixed() || !asks && !(g.impersonates() && g.bare) || e.toTheBrand(g.brand) {
 			return nil
 		}
 		return about(g.brand.Name,
 			"The page has %q, which names %s, but %s is not theirs, and it does not say clearly whose it is.",
-			diag.Quote(g.said), g.brand.Name, e.last().place())
+			phrase.Quote(g.said), g.brand.Name, e.last().place())
 	},
 }, {
 	Code: "phishing.page.brand_title", Severity: diag.Info, Weight: 5,
 	Title: "Page names a brand that is not its owner", Requirement: "The title of the page names no other brand",
 	When: read,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.identity.title == nil || e.identity.impersonates() && len(e.asks()) > 0 {
 			return nil
 		}
 		return about(e.identity.title.Name,
 			"The page calls itself %q; so do reports on %s, sites that work with it, and copies.",
-			diag.Quote(e.title()), e.identity.title.Name)
+			phrase.Quote(e.title()), e.identity.title.Name)
 	},
 }, {
 	Code: "phishing.page.nameless", Severity: diag.Info, Weight: 5,
@@ -82,8 +85,8 @@ var contentRules = diag.Rules[*evidence]{{
 	Requirement: "A login page says whose it is",
 	Advice:      "Sign in from the site of the company itself, not by this link.",
 	When:        asksSecret,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.nameless(), "The page asks for %s, and neither title nor heading nor logo gives a name.",
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.nameless(), "The page asks for %s, and neither title nor heading nor logo gives a name.",
 			e.askedFor())
 	},
 }, {
@@ -92,8 +95,8 @@ var contentRules = diag.Rules[*evidence]{{
 	Requirement: "The name of a page that asks for bank or identity data stands in its host",
 	Advice:      "Compare the host with the domain of the company before you enter anything.",
 	When:        asksSecret,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.unmatched(), "The page asks for %s, and nothing of its name stands in the host %s.",
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.unmatched(), "The page asks for %s, and nothing of its name stands in the host %s.",
 			e.askedFor(), e.last().url.Host())
 	},
 }, {
@@ -101,8 +104,8 @@ var contentRules = diag.Rules[*evidence]{{
 	Title: "Page asks for the recovery phrase of a wallet", Requirement: "The page asks for no recovery phrase",
 	Advice: "Do not enter it: whoever has the phrase has the wallet. Only the wallet itself needs it.",
 	When:   read,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.asksPhrase(), "The page has fields for the recovery phrase or the private key of a wallet.")
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.asksPhrase(), "The page has fields for the recovery phrase or the private key of a wallet.")
 	},
 }, {
 	Code: "phishing.page.pasted_command", Severity: diag.Error, Weight: 75,
@@ -110,16 +113,16 @@ var contentRules = diag.Rules[*evidence]{{
 	Requirement: "The page has visitors run no command that they do not see",
 	Advice:      "Do not paste anything: disconnect the computer and have it examined if you already did.",
 	When:        read,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.asksToPaste(),
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.asksToPaste(),
 			"The page tells visitors to paste something where commands run, and does not show what.")
 	},
 }, {
 	Code: "phishing.page.password.foreign", Severity: diag.Warning, Weight: 35,
 	Title: "Password is sent to another site", Requirement: "No password is sent to another site",
 	When: func(e *evidence) bool { return read(e) && e.asksPassword() },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.passwordForms(), func(f Form) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.passwordForms(), func(f Form) rule.Failures {
 			if f.ActionHost == "" || !e.foreign(f.ActionHost) || e.targets.Owner(f.ActionHost) != nil {
 				return nil
 			}
@@ -131,9 +134,9 @@ var contentRules = diag.Rules[*evidence]{{
 	Code: "phishing.page.password.nowhere", Severity: diag.Warning, Weight: 20,
 	Title: "Password form submits by other means than HTTP", Requirement: "Passwords are sent over HTTP",
 	When: func(e *evidence) bool { return read(e) && e.asksPassword() },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.passwordForms(), func(f Form) diag.Failures {
-			return diag.FailIf(f.ActionHost == "",
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.passwordForms(), func(f Form) rule.Failures {
+			return rule.FailIf(f.ActionHost == "",
 				"A form that asks for a password sends it by mail, to a script or to an unknown place.")
 		})
 	},
@@ -141,12 +144,12 @@ var contentRules = diag.Rules[*evidence]{{
 	Code: "phishing.page.password.insecure", Severity: diag.Warning, Weight: 35, Ref: "RFC 9110 section 17.1",
 	Title: "Password is sent without encryption", Requirement: "Passwords are sent with encryption",
 	When: func(e *evidence) bool { return e.page != nil && e.asksPassword() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.site.URL.Scheme() == "http" {
-			return diag.Fail("The page asks for a password and was served over http.")
+			return rule.Fail("The page asks for a password and was served over http.")
 		}
-		return diag.FailEach(e.passwordForms(), func(f Form) diag.Failures {
-			return diag.FailIf(f.Insecure, "A form that asks for a password sends it over http to %s.", f.ActionHost)
+		return rule.FailEach(e.passwordForms(), func(f Form) rule.Failures {
+			return rule.FailIf(f.Insecure, "A form that asks for a password sends it over http to %s.", f.ActionHost)
 		})
 	},
 }, {
@@ -154,7 +157,7 @@ var contentRules = diag.Rules[*evidence]{{
 	Title:       "Icon of the page is taken from a brand's site",
 	Requirement: "The icon of the page is not taken from a brand's site",
 	When:        read,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		for _, icon := range e.page.Icons() {
 			u, err := diag.ParseURL(icon.URL)
 			if err != nil {
@@ -172,25 +175,25 @@ var contentRules = diag.Rules[*evidence]{{
 	Code: "phishing.page.obfuscated", Severity: diag.Warning, Weight: 30,
 	Title: "Page obfuscates its code", Requirement: "The page does not obfuscate its code",
 	When: read,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		found := obfuscated().Find(e.body)
-		return diag.FailIf(found != nil, "The page builds itself from an encoded text, with %q.", diag.Quote(string(found)))
+		return rule.FailIf(found != nil, "The page builds itself from an encoded text, with %q.", phrase.Quote(string(found)))
 	},
 }, {
 	Code: "phishing.page.exfiltration", Severity: diag.Error, Weight: 50,
 	Title: "Page sends data to a chat or form service", Requirement: "The page sends to no chat or form service",
 	When: asksSecret,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		found := exfiltrates().Find(e.body)
-		return diag.FailIf(found != nil,
+		return rule.FailIf(found != nil,
 			"The page asks for %s and has the address %q, where kits send what was typed.", e.askedFor(),
-			diag.Quote(string(found)))
+			phrase.Quote(string(found)))
 	},
 }, {
 	Code: "phishing.page.hidden_frame", Severity: diag.Warning, Weight: 15,
 	Title: "Hidden frame with another site", Requirement: "The page has no hidden frame of another site",
 	When: read,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		for _, host := range e.hiddenFrames {
 			if owner := e.targets.Owner(host); e.foreign(host) && (owner == nil || !widely()[owner.Name]) {
 				return about(host, "The page loads %s in a frame that nobody can see.", host)
@@ -203,7 +206,7 @@ var contentRules = diag.Rules[*evidence]{{
 	Title:       "Page is nothing but a frame of another site",
 	Requirement: "The page is more than a frame of another site",
 	When:        read,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.framed == nil {
 			return nil
 		}
@@ -215,23 +218,23 @@ var contentRules = diag.Rules[*evidence]{{
 	Title:       "Login page whose links lead to other sites",
 	Requirement: "The links of a login page lead to its own site",
 	When:        func(e *evidence) bool { return read(e) && e.asksPassword() && e.page.Links.All >= 5 },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		l := e.page.Links
-		return diag.FailIf(l.Internal*5 < l.All, "Of %d links only %d stay on the site, as in copies of another one.",
+		return rule.FailIf(l.Internal*5 < l.All, "Of %d links only %d stay on the site, as in copies of another one.",
 			l.All, l.Internal)
 	},
 }, {
 	Code: "phishing.redirect.document", Severity: diag.Info, Weight: 10,
 	Title: "Document forwards to another site", Requirement: "No document forwards to another site",
 	When: func(e *evidence) bool { return e.answered() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.end == nil {
 			return nil
 		}
 		for _, h := range e.site.Hops {
 			if h.RedirectType == fetch.MetaRefresh || h.RedirectType == fetch.HeaderRefresh {
-				return diag.Fail("A document at %s forwards the reader, which filters that follow only HTTP redirects do not see.",
-					diag.Quote(h.URL))
+				return rule.Fail("A document at %s forwards the reader, which filters that follow only HTTP redirects do not see.",
+					phrase.Quote(h.URL))
 			}
 		}
 		return nil
@@ -240,27 +243,27 @@ var contentRules = diag.Rules[*evidence]{{
 	Code: "phishing.redirect.sites", Severity: diag.Info, Weight: 12,
 	Title: "Redirects through several sites", Requirement: "Redirects do not lead through several sites",
 	When: func(e *evidence) bool { return e.answered() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		n := e.sitesPassed()
-		return diag.FailIf(n > 2, "The URL leads through %d sites to %s.", n, e.last().place())
+		return rule.FailIf(n > 2, "The URL leads through %d sites to %s.", n, e.last().place())
 	},
 }}
 
 // widely are brands whose icons, fonts and frames are embedded in pages of all kinds.
-var widely = diag.Words("Google YouTube Facebook WordPress GitHub Cloudflare Shopify X Amazon Microsoft Tumblr Atlassian Salesforce LinkedIn")
+var widely = kit.Words("Google YouTube Facebook WordPress GitHub Cloudflare Shopify X Amazon Microsoft Tumblr Atlassian Salesforce LinkedIn")
 
 // impersonation is the failure of a page that speaks in the name of a brand.
-func (e *evidence) impersonation() diag.Failures {
+func (e *evidence) impersonation() rule.Failures {
 	g := &e.identity
 	if !g.impersonates() || e.toTheBrand(g.brand) {
 		return nil
 	}
 	return about(g.brand.Name, "The page calls itself %q and asks for %s, but %s is not the site of %s; that is %s.",
-		diag.Quote(g.said), e.askedFor(), e.last().place(), g.brand.Name, g.brand.Main())
+		phrase.Quote(g.said), e.askedFor(), e.last().place(), g.brand.Name, g.brand.Main())
 }
 
 // askedFor says in words what the page asks for.
-func (e *evidence) askedFor() string { return diag.Series(e.asks(), len(inWords)) }
+func (e *evidence) askedFor() string { return phrase.Series(e.asks(), len(inWords)) }
 
 // nameless reports whether the page does not identify its owner, on a host that does not say so either: that of a
 // company's own mail does.
@@ -293,9 +296,9 @@ func (e *evidence) title() string {
 // reached is where the fetch ended.
 func (e *evidence) reached() string {
 	if e.site != nil {
-		return diag.Quote(e.site.URL.String())
+		return phrase.Quote(e.site.URL.String())
 	}
-	return diag.Quote(e.url.String())
+	return phrase.Quote(e.url.String())
 }
 
 // sitesPassed counts the registrable domains of the chain.

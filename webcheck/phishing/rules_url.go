@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // The lengths from which a URL is reported, in characters. Browsers on phones show some 30.
@@ -16,47 +19,47 @@ const (
 )
 
 var (
-	mailAddress = diag.Regexp(`[a-z0-9._%+-]{1,64}(?:@|%40)[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,5}\.[a-z]{2,24}`)
-	otherURL    = diag.Regexp(`(?:https?:/{1,2}|[/=]www\.)([a-z0-9.-]*)`)
-	dataURI     = diag.Regexp(`data:(?:text/|image/svg|application/)[a-z0-9.+-]*[;,]`)
+	mailAddress = kit.Regexp(`[a-z0-9._%+-]{1,64}(?:@|%40)[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,5}\.[a-z]{2,24}`)
+	otherURL    = kit.Regexp(`(?:https?:/{1,2}|[/=]www\.)([a-z0-9.-]*)`)
+	dataURI     = kit.Regexp(`data:(?:text/|image/svg|application/)[a-z0-9.+-]*[;,]`)
 )
 
-var urlRules = diag.Rules[*anatomy]{{
+var urlRules = rule.Rules[*anatomy]{{
 	Code: "phishing.url.corrected", Severity: diag.Info, Category: ofURL,
 	Title: "URL was corrected before it was read", Requirement: "The URL was given as browsers read it",
-	Fails: func(a *anatomy) diag.Failures {
-		return diag.FailIf(len(a.corrected) > 0, "The URL was read as %s: %s.", diag.Quote(a.url.String()),
+	Fails: func(a *anatomy) rule.Failures {
+		return rule.FailIf(len(a.corrected) > 0, "The URL was read as %s: %s.", phrase.Quote(a.url.String()),
 			strings.Join(a.corrected, "; "))
 	},
 }, {
 	Code: "phishing.url.userinfo", Severity: diag.Error, Weight: 50, Ref: "RFC 3986 section 7.6",
 	Title: "User name in front of the host", Requirement: "No user name stands before the host",
 	Advice: "Read the host behind the last at sign: that is where the link leads.",
-	Fails: func(a *anatomy) diag.Failures {
-		return diag.FailIf(a.userinfo != "", "%q before the at sign is not part of the host; the link leads to %s.",
-			diag.Quote(a.userinfo), a.url.Host())
+	Fails: func(a *anatomy) rule.Failures {
+		return rule.FailIf(a.userinfo != "", "%q before the at sign is not part of the host; the link leads to %s.",
+			phrase.Quote(a.userinfo), a.url.Host())
 	},
 }, {
 	Code: "phishing.url.obfuscated", Severity: diag.Warning, Weight: 35, Ref: "RFC 3986 section 7.6",
 	Title: "URL is obfuscated", Requirement: "The URL is not obfuscated",
-	Fails: func(a *anatomy) diag.Failures {
-		return diag.FailEach(a.tricks, func(trick string) diag.Failures {
-			return diag.Fail("The URL has %s. It leads to %s.", trick, a.url.Host())
+	Fails: func(a *anatomy) rule.Failures {
+		return rule.FailEach(a.tricks, func(trick string) rule.Failures {
+			return rule.Fail("The URL has %s. It leads to %s.", trick, a.url.Host())
 		})
 	},
 }, {
 	Code: "phishing.url.port", Severity: diag.Info, Weight: 7, Ref: "RFC 9110 section 4.2",
 	Title: "Unusual port", Requirement: "The port is that of the scheme",
-	Fails: func(a *anatomy) diag.Failures {
+	Fails: func(a *anatomy) rule.Failures {
 		usual := a.url.Port() == 80 || a.url.Port() == 443
-		return diag.FailIf(!usual, "The URL names port %d; public sites use 80 and 443.", a.url.Port())
+		return rule.FailIf(!usual, "The URL names port %d; public sites use 80 and 443.", a.url.Port())
 	},
 }, {
 	Code: "phishing.url.unencrypted", Severity: diag.Info, Weight: 3, Ref: "RFC 9110 section 4.2.2",
 	Title: "URL without encryption", Requirement: "The URL is an https URL",
 	Advice: "Enter nothing confidential on a page whose URL begins with http.",
-	Fails: func(a *anatomy) diag.Failures {
-		return diag.FailIf(a.url.Scheme() == "http",
+	Fails: func(a *anatomy) rule.Failures {
+		return rule.FailIf(a.url.Scheme() == "http",
 			"The URL begins with http, so anyone on the network path can read and change the page.")
 	},
 }, {
@@ -67,7 +70,7 @@ var urlRules = diag.Rules[*anatomy]{{
 }}
 
 // pathRules are about path and query of sites that no brand owns.
-var pathRules = diag.Rules[*anatomy]{{
+var pathRules = rule.Rules[*anatomy]{{
 	Code: "phishing.url.long", Severity: diag.Info, Weight: 1,
 	Title: "Long URL", Requirement: "The URL is not long",
 	When:  made,
@@ -87,10 +90,10 @@ var pathRules = diag.Rules[*anatomy]{{
 	Title:       "Page in a directory of the site's software",
 	Requirement: "The page is in no directory of the site's software",
 	Advice:      "Tell the owner of the site: it may have been hacked.",
-	Fails: func(a *anatomy) diag.Failures {
+	Fails: func(a *anatomy) rule.Failures {
 		if dir := a.programDir(); dir != "" && !openExtensions()[extension(a.file())] {
 			return about(dir, "The page lies in the directory %q, where the site's software keeps files that are not pages.",
-				diag.Quote(dir))
+				phrase.Quote(dir))
 		}
 		return nil
 	},
@@ -98,30 +101,30 @@ var pathRules = diag.Rules[*anatomy]{{
 	Code: "phishing.url.keyword", Severity: diag.Info, Weight: 15,
 	Title:       "Path or query mentions logging in or verifying",
 	Requirement: "Neither path nor query mentions logging in or verifying",
-	Fails: func(a *anatomy) diag.Failures {
+	Fails: func(a *anatomy) rule.Failures {
 		list := credentials(a.words)
-		return diag.FailIf(len(list) > 0, "The path or query has %s, like pages that ask for passwords.", quoted(list))
+		return rule.FailIf(len(list) > 0, "The path or query has %s, like pages that ask for passwords.", quoted(list))
 	},
 }, {
 	Code: "phishing.url.keywords", Severity: diag.Info, Weight: 9,
 	Title: "Several trust words in path or query", Requirement: "Path and query have at most one trust word",
-	Fails: func(a *anatomy) diag.Failures {
+	Fails: func(a *anatomy) rule.Failures {
 		list := credentials(a.words)
-		return diag.FailIf(len(list) > 1, "The path or query has %s: phishing pages often have several such words.",
+		return rule.FailIf(len(list) > 1, "The path or query has %s: phishing pages often have several such words.",
 			quoted(list))
 	},
 }, {
 	Code: "phishing.url.kit_parameter", Severity: diag.Info, Weight: 15,
 	Title:       "Query parameters typical of phishing kits",
 	Requirement: "The query has no parameters typical of phishing kits",
-	Fails: func(a *anatomy) diag.Failures {
+	Fails: func(a *anatomy) rule.Failures {
 		var list []string
 		for _, p := range strings.FieldsFunc(a.query, func(r rune) bool { return r == '&' || r == ';' || r == '?' }) {
 			if name, _, _ := strings.Cut(p, "="); kitParams()[name] && !slices.Contains(list, name) {
 				list = append(list, name)
 			}
 		}
-		return diag.FailIf(len(list) > 0, "The query has %s, as pages made with phishing kits do.", quoted(list))
+		return rule.FailIf(len(list) > 0, "The query has %s, as pages made with phishing kits do.", quoted(list))
 	},
 }, {
 	Code: "phishing.url.mail_address", Severity: diag.Warning, Weight: 22,
@@ -133,35 +136,35 @@ var pathRules = diag.Rules[*anatomy]{{
 	Code: "phishing.url.embedded_url", Severity: diag.Info, Weight: 15,
 	Title: "Another URL in path or query", Requirement: "There is no other URL in path or query",
 	When: func(a *anatomy) bool { return foreign(a) && !a.namesDomain() },
-	Fails: func(a *anatomy) diag.Failures {
-		return diag.FailIf(a.hasOtherURL(),
+	Fails: func(a *anatomy) rule.Failures {
+		return rule.FailIf(a.hasOtherURL(),
 			"The path or query holds another URL, to which the site may redirect, or which is only there to be read.")
 	},
 }, {
 	Code: "phishing.url.double_slash", Severity: diag.Info, Weight: 15, Ref: "RFC 3986 section 3.3",
 	Title: "Empty directory in the path", Requirement: "The path has no empty directory",
-	Fails: func(a *anatomy) diag.Failures {
+	Fails: func(a *anatomy) rule.Failures {
 		rest := strings.TrimPrefix(strings.ReplaceAll(a.path, "://", ""), "/")
-		return diag.FailIf(strings.Contains(rest, "//"),
+		return rule.FailIf(strings.Contains(rest, "//"),
 			"The path has two slashes in a row, as paths composed by a program do.")
 	},
 }, {
 	Code: "phishing.url.double_extension", Severity: diag.Warning, Weight: 18,
 	Title: "File pretends to be of another kind", Requirement: "The file has one extension",
-	Fails: func(a *anatomy) diag.Failures {
+	Fails: func(a *anatomy) rule.Failures {
 		parts := strings.Split(a.file(), ".")
 		n := len(parts)
 		bad := n >= 3 && openExtensions()[parts[n-2]] && lastExtensions()[parts[n-1]]
-		return diag.FailIf(bad, "The file %q looks like a %s, but is not.", diag.Quote(a.file()), parts[max(0, n-2)])
+		return rule.FailIf(bad, "The file %q looks like a %s, but is not.", phrase.Quote(a.file()), parts[max(0, n-2)])
 	},
 }, {
 	Code: "phishing.url.program_page", Severity: diag.Info, Weight: 12,
 	Title: "Page of a server program", Requirement: "The page is not named for a program on the server",
-	Fails: func(a *anatomy) diag.Failures {
+	Fails: func(a *anatomy) rule.Failures {
 		file := a.file()
-		return diag.FailIf(slices.Contains([]string{".php", ".cgi", ".pl"}, path.Ext(file)),
+		return rule.FailIf(slices.Contains([]string{".php", ".cgi", ".pl"}, path.Ext(file)),
 			"The page is the program %q. Nearly all phishing kits are written in PHP; so are many honest sites.",
-			diag.Quote(file))
+			phrase.Quote(file))
 	},
 }, {
 	Code: "phishing.url.random", Severity: diag.Info, Weight: 17,
@@ -178,11 +181,11 @@ var pathRules = diag.Rules[*anatomy]{{
 }, {
 	Code: "phishing.url.repeated", Severity: diag.Info, Weight: 20,
 	Title: "Directory in a directory of the same name", Requirement: "No directory lies in one of the same name",
-	Fails: func(a *anatomy) diag.Failures {
+	Fails: func(a *anatomy) rule.Failures {
 		for i, s := range a.segments {
 			if slices.Contains(a.segments[:i], s) && !isDigit(s[0]) {
-				return diag.Fail("The path has the directory %q twice, as when an archive is unpacked on a broken-into site.",
-					diag.Quote(s))
+				return rule.Fail("The path has the directory %q twice, as when an archive is unpacked on a broken-into site.",
+					phrase.Quote(s))
 			}
 		}
 		return nil
@@ -195,18 +198,18 @@ var pathRules = diag.Rules[*anatomy]{{
 }, {
 	Code: "phishing.url.home_directory", Severity: diag.Info, Weight: 2,
 	Title: "Page in a user's home directory", Requirement: "The page is not in a user's home directory",
-	Fails: func(a *anatomy) diag.Failures {
+	Fails: func(a *anatomy) rule.Failures {
 		if !strings.HasPrefix(a.path, "/~") {
 			return nil
 		}
-		return diag.Fail("The path begins with %q: pages of one user, whatever the host is called.",
-			diag.Quote(a.segments[0]))
+		return rule.Fail("The path begins with %q: pages of one user, whatever the host is called.",
+			phrase.Quote(a.segments[0]))
 	},
 }, {
 	Code: "phishing.url.entity", Severity: diag.Info, Weight: 17,
 	Title: "HTML entities in the URL", Requirement: "The URL has no HTML entities",
-	Fails: func(a *anatomy) diag.Failures {
-		return diag.FailIf(strings.Contains(a.tail, "&amp;"), "The query has &amp; for &: a program copied it from HTML.")
+	Fails: func(a *anatomy) rule.Failures {
+		return rule.FailIf(strings.Contains(a.tail, "&amp;"), "The query has &amp; for &: a program copied it from HTML.")
 	},
 }}
 
@@ -302,5 +305,5 @@ func pick(list []string, wanted func(string) bool) (found []string) {
 
 // quoted lists words for a sentence: "a", "b" and "c".
 func quoted(list []string) string {
-	return diag.Series(diag.Map(list, func(w string) string { return `"` + diag.Quote(w) + `"` }), len(list))
+	return phrase.Series(kit.Map(list, func(w string) string { return `"` + phrase.Quote(w) + `"` }), len(list))
 }

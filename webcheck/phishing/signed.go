@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // A protocol is a set of query parameters that belong together: a signed request for one object, or a step of signing
@@ -27,16 +27,16 @@ type parameter struct {
 
 // The forms of values.
 var (
-	anything = diag.Regexp(`.`)
-	hexSum   = diag.Regexp(`^(?i)[0-9a-f]{32,1000}$`)
-	encoded  = diag.Regexp(`^[A-Za-z0-9+/_~.-]{20,}[=_]{0,2}$`)
-	messages = diag.Regexp(`^[A-Za-z0-9+/_\s-]{40,}={0,2}$`)
-	moment   = diag.Regexp(`^(?:\d{10}|\d{13}|(?i:[0-9a-f]{8})|\d{8}T\d{6}Z|` +
+	anything = kit.Regexp(`.`)
+	hexSum   = kit.Regexp(`^(?i)[0-9a-f]{32,1000}$`)
+	encoded  = kit.Regexp(`^[A-Za-z0-9+/_~.-]{20,}[=_]{0,2}$`)
+	messages = kit.Regexp(`^[A-Za-z0-9+/_\s-]{40,}={0,2}$`)
+	moment   = kit.Regexp(`^(?:\d{10}|\d{13}|(?i:[0-9a-f]{8})|\d{8}T\d{6}Z|` +
 		`\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-][\d:]+)?)?)$`)
-	lifetime  = diag.Regexp(`^\d{1,7}$`)
-	signSteps = diag.Regexp(`^wsign(?:in|out|outcleanup)1\.0$`)
-	flows     = diag.Regexp(`^(?:code|token|id_token|none)(?:[ +](?:code|token|id_token))*$`)
-	algorithm = diag.Regexp(`^(?:AWS4|GOOG4)-[A-Z0-9-]+$`)
+	lifetime  = kit.Regexp(`^\d{1,7}$`)
+	signSteps = kit.Regexp(`^wsign(?:in|out|outcleanup)1\.0$`)
+	flows     = kit.Regexp(`^(?:code|token|id_token|none)(?:[ +](?:code|token|id_token))*$`)
+	algorithm = kit.Regexp(`^(?:AWS4|GOOG4)-[A-Z0-9-]+$`)
 )
 
 var protocols = []protocol{
@@ -179,7 +179,7 @@ func (p *protocol) takesParameter(name string) bool {
 		})
 }
 
-var uuidForm = diag.Regexp(`^(?i)[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+var uuidForm = kit.Regexp(`^(?i)[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
 // standardToken reports whether a text is a UUID (RFC 9562 section 4) or a JSON Web Token (RFC 7519 section 3).
 func standardToken(s string) bool {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/webcheck/internal/page"
 	"golang.org/x/net/html"
 )
@@ -109,10 +109,10 @@ func (s *survey) read(text []byte) {
 }
 
 // unseen are the elements whose text is not shown.
-var unseen = diag.Words("style noscript template textarea option iframe")
+var unseen = kit.Words("style noscript template textarea option iframe")
 
 // kept are the elements whose text says something together.
-var kept = diag.Words("title h1 h2 h3 label a button script")
+var kept = kit.Words("title h1 h2 h3 label a button script")
 
 func (s *survey) open(name string, a map[string]string) {
 	if s.skip != "" {
@@ -172,16 +172,16 @@ const (
 const maxOpen = 50
 
 // searches are names of search fields.
-var searches = diag.Words("q s query search suche recherche keyword keywords")
+var searches = kit.Words("q s query search suche recherche keyword keywords")
 
 // void are the elements without content (html.spec.whatwg.org section 13.1.2).
-var void = diag.Words("area base br col embed hr img input link meta source track wbr")
+var void = kit.Words("area base br col embed hr img input link meta source track wbr")
 
 // typed are the elements into which something is typed.
-var typed = diag.Words("input textarea select")
+var typed = kit.Words("input textarea select")
 
 // notTyped are the types of inputs that do not take typed text.
-var notTyped = diag.Words("hidden submit button checkbox radio search file range color image reset")
+var notTyped = kit.Words("hidden submit button checkbox radio search file range color image reset")
 
 func hiddenElement(a map[string]string) bool {
 	style := strings.ToLower(strings.ReplaceAll(a["style"], " ", ""))
@@ -342,7 +342,7 @@ func (s *survey) control(name string, a map[string]string) {
 	s.label, s.last = "", ""
 }
 
-var encodedDocument = diag.Regexp(
+var encodedDocument = kit.Regexp(
 	`(unescape|decodeURIComponent|decodeURI|atob)\s*\(\s*["'` + "`" + `]([A-Za-z0-9%+/=._~!*() -]{40,})`)
 
 // maxDecoded bounds the documents that are read out of the scripts of a page.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/phishing/lookalike"
 	"github.com/stretchr/testify/require"
 )
@@ -214,7 +216,7 @@ func TestTexts(t *testing.T) {
 		_, isVerdict := texts()[strings.SplitN(key, ".", 2)[0]]
 		require.True(t, isRule || isVerdict, key)
 		require.LessOrEqual(t, len([]rune(strings.ReplaceAll(text.Headline, "{brand}", strings.Repeat("x",
-			maxBrand)))), diag.MaxHeadline, key)
+			maxBrand)))), rule.MaxHeadline, key)
 		require.False(t, strings.HasSuffix(text.Headline, "."), key)
 		require.True(t, strings.HasSuffix(text.Sub, "."), key)
 	}
@@ -249,7 +251,7 @@ func FuzzURL(f *testing.F) {
 
 // worst are URLs of 8,192 bytes that keep the rules busy.
 func worst() []string {
-	fill := func(s, part string) string { return (s + strings.Repeat(part, diag.MaxURL))[:diag.MaxURL] }
+	fill := func(s, part string) string { return (s + strings.Repeat(part, input.MaxURL))[:input.MaxURL] }
 	host := strings.Repeat("paypa1-", 8) + "x." + strings.Repeat("micros0ft-", 5) + "y." + strings.Repeat("a.",
 		30) + "example.com"
 	return []string{

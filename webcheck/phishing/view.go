@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -29,19 +30,19 @@ func (r *Report) View() *view.View {
 	if !r.Registered.IsZero() {
 		age := view.If(r.Partial, "age not known")
 		if r.AgeDays != nil {
-			age = "registered " + diag.Count(*r.AgeDays, "day") + " ago"
+			age = "registered " + phrase.Count(*r.AgeDays, "day") + " ago"
 		}
 		v.Fact("domain", view.Join(r.Registered.String(), age), "phishing.registration")
 	}
 	if n := len(r.Redirects); n > 0 {
-		v.Fact("leads to", diag.Clip(r.Redirects[n-1].Location, 120)+" after "+diag.Count(n, "redirect"),
+		v.Fact("leads to", phrase.Clip(r.Redirects[n-1].Location, 120)+" after "+phrase.Count(n, "redirect"),
 			"phishing.redirect")
 	}
 	t := r.TLS
 	v.Fact("certificate", view.If(t != (TLS{}), view.Join(view.If(!t.Valid, "not ")+"valid", t.Issuer,
-		diag.Count(t.AgeDays, "day")+" old")), "phishing.tls")
+		phrase.Count(t.AgeDays, "day")+" old")), "phishing.tls")
 	v.Fact("forms", forms(r.Forms), "phishing.page")
-	v.Fact("examined", diag.Count(r.Coverage.HeuristicsRun, "rule"))
+	v.Fact("examined", phrase.Count(r.Coverage.HeuristicsRun, "rule"))
 	d := v.Rows(view.Bars, "Signals that counted", "signal", "risk", "about")
 	for _, s := range r.Signals {
 		title := string(s.Code)

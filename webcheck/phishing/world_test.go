@@ -13,6 +13,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -284,7 +285,7 @@ func TestCheck(t *testing.T) {
 func hold(t testing.TB, r *Report) {
 	t.Helper()
 	require.NotEmpty(t, r.Headline)
-	require.LessOrEqual(t, len([]rune(r.Headline)), diag.MaxHeadline, r.Headline)
+	require.LessOrEqual(t, len([]rune(r.Headline)), rule.MaxHeadline, r.Headline)
 	require.NotContains(t, r.Headline+r.Sub, "{")
 	require.NotContains(t, strings.ToLower(r.Headline+r.Sub), "safe")
 	require.GreaterOrEqual(t, r.RiskScore, 0)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/webcheck/phishing/lookalike"
 )
 
@@ -118,10 +118,10 @@ func (a *anatomy) unwrap() string {
 // The labels under which libraries and universities run proxies that put the name of a publisher in front of their own
 // (OCLC EZproxy, "Proxy by hostname"), and those that say so only together with the name of a university.
 var (
-	libraryLabels = diag.Words("ezproxy ezproxy2 ezp ezaccess eproxy libproxy lib-proxy libezproxy idm bibproxy")
-	proxyLabels   = diag.Words("proxy proxy1 proxy2 webproxy reverse-proxy vpn webvpn sslvpn www-proxy")
-	academicName  = diag.Regexp(`^(?:uni|univ|tu|fh|hs|eth|bibliothe[a-z]*|biblio|lib)(?:-|$)|universit|college|library`)
-	academicEnd   = diag.Regexp(`^(?:edu|ac|edu\.[a-z]{2}|ac\.[a-z]{2}|mil|gov)$`)
+	libraryLabels = kit.Words("ezproxy ezproxy2 ezp ezaccess eproxy libproxy lib-proxy libezproxy idm bibproxy")
+	proxyLabels   = kit.Words("proxy proxy1 proxy2 webproxy reverse-proxy vpn webvpn sslvpn www-proxy")
+	academicName  = kit.Regexp(`^(?:uni|univ|tu|fh|hs|eth|bibliothe[a-z]*|biblio|lib)(?:-|$)|universit|college|library`)
+	academicEnd   = kit.Regexp(`^(?:edu|ac|edu\.[a-z]{2}|ac\.[a-z]{2}|mil|gov)$`)
 )
 
 // exemptProxy takes back a likeness to a brand that is due to a proxy of a library: all of it where no one else can

@@ -3,7 +3,7 @@ package qr
 import (
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/makiuchi-d/gozxing/qrcode/decoder"
 )
 
@@ -82,7 +82,7 @@ const (
 )
 
 // Values lists the levels.
-func (Level) Values() []string { return diag.Values(low, medium, quartile, High) }
+func (Level) Values() []string { return kit.Values(low, medium, quartile, High) }
 
 // zxing is the level as the library of that name knows it.
 func (l Level) zxing() decoder.ErrorCorrectionLevel {

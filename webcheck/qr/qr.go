@@ -5,7 +5,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // A Format is a kind of image file: png, svg or jpeg.
@@ -18,7 +19,7 @@ const (
 )
 
 // Values lists the formats.
-func (Format) Values() []string { return diag.Values(png, svg, JPEG) }
+func (Format) Values() []string { return kit.Values(png, svg, JPEG) }
 
 // mediaTypes are those of the formats (that of SVG by W3C SVG 2 appendix P).
 var mediaTypes = map[Format]string{png: "image/png", svg: "image/svg+xml", JPEG: "image/jpeg"}
@@ -94,12 +95,12 @@ func Encode(r Request) (*Image, error) {
 	level := cmp.Or(r.ErrorCorrection, medium)
 	version, ok := versionFor(m, len(r.Data), level)
 	if !ok {
-		return nil, diag.Invalid("data", "is %d bytes long; "+
+		return nil, input.Invalid("data", "is %d bytes long; "+
 			"at error correction level %s a code holds at most %d bytes of %s",
 			len(r.Data), level, m.capacity(maxVersion, level), m)
 	}
 	if least := p.unit() * (sideOf(version) + 2*p.margin); p.size < least {
-		return nil, diag.Invalid("size", "must be at least %d for this data, error correction, margin and format", least)
+		return nil, input.Invalid("size", "must be at least %d for this data, error correction, margin and format", least)
 	}
 	if p.symbol, err = newSymbol(r.Data, m, version, level); err != nil {
 		return nil, err
@@ -126,13 +127,13 @@ func (r *Request) picture() (*picture, error) {
 	}
 	p := &picture{format: cmp.Or(r.Format, png), size: cmp.Or(r.Size, defaultSize), margin: defaultMargin}
 	if p.size < minSize || p.size > maxSize {
-		return nil, diag.Invalid("size", "must be from %d to %d", minSize, maxSize)
+		return nil, input.Invalid("size", "must be from %d to %d", minSize, maxSize)
 	}
 	if r.Margin != nil {
 		p.margin = *r.Margin
 	}
 	if p.margin < 0 || p.margin > maxMargin {
-		return nil, diag.Invalid("margin", "must be from 0 to %d", maxMargin)
+		return nil, input.Invalid("margin", "must be from 0 to %d", maxMargin)
 	}
 	return p, r.colours(p)
 }
@@ -140,11 +141,11 @@ func (r *Request) picture() (*picture, error) {
 func (r *Request) checkData() error {
 	switch {
 	case r.Data == "":
-		return diag.Invalid("data", "must not be empty")
+		return input.Invalid("data", "must not be empty")
 	case len(r.Data) > maxData:
-		return diag.Invalid("data", "is %d bytes long; a code holds at most %d", len(r.Data), maxData)
+		return input.Invalid("data", "is %d bytes long; a code holds at most %d", len(r.Data), maxData)
 	case !utf8.ValidString(r.Data):
-		return diag.Invalid("data", "must be valid UTF-8")
+		return input.Invalid("data", "must be valid UTF-8")
 	}
 	return nil
 }
@@ -155,7 +156,7 @@ func oneOf[T interface {
 	Values() []string
 }](field string, value T) error {
 	if values := value.Values(); value != "" && !slices.Contains(values, string(value)) {
-		return diag.Invalid(field, "must be one of %v", values)
+		return input.Invalid(field, "must be one of %v", values)
 	}
 	return nil
 }
@@ -167,19 +168,19 @@ const minContrast = 51
 func (r *Request) colours(p *picture) error {
 	var ok bool
 	if p.foreground, ok = parseColour(cmp.Or(r.Foreground, "#000000")); !ok {
-		return diag.Invalid("foreground", "must be a colour like #1a2b3c")
+		return input.Invalid("foreground", "must be a colour like #1a2b3c")
 	}
 	if r.Background == transparent {
 		p.transparent = true
 		p.background = colour{0xff, 0xff, 0xff} // for programs that do not know transparency
 		if r.Format == JPEG {
-			return diag.Invalid("background", "cannot be transparent in a JPEG image")
+			return input.Invalid("background", "cannot be transparent in a JPEG image")
 		}
 	} else if p.background, ok = parseColour(cmp.Or(r.Background, "#ffffff")); !ok {
-		return diag.Invalid("background", "must be a colour like #1a2b3c, or %s", transparent)
+		return input.Invalid("background", "must be a colour like #1a2b3c, or %s", transparent)
 	}
 	if c := contrast(p.foreground, p.background); c < minContrast {
-		return diag.Invalid("foreground", "must be darker than the background by %d of 255 for readers, not by %d; "+
+		return input.Invalid("foreground", "must be darker than the background by %d of 255 for readers, not by %d; "+
 			"a transparent one counts as white", minContrast, c)
 	}
 	return nil

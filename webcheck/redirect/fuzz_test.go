@@ -6,6 +6,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/input"
 	"github.com/stretchr/testify/require"
 )
 
@@ -94,7 +95,7 @@ func FuzzScript(f *testing.F) {
 	f.Add([]byte(`<p><script>location.href = 'a'</script>`))
 	f.Add([]byte(`<script>window.location.replace("https:\/\/example.com")`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if target := scriptIn(text); len(target) > 3*diag.MaxURL || strings.HasPrefix(target, "#") {
+		if target := scriptIn(text); len(target) > 3*input.MaxURL || strings.HasPrefix(target, "#") {
 			t.Errorf("%q leads to %q", text, target)
 		}
 	})

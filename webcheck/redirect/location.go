@@ -11,6 +11,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/webcheck/internal/page"
 	"golang.org/x/net/html"
 )
@@ -33,7 +35,7 @@ type locationFault struct {
 	scheme string // in lower case, if it is another one
 }
 
-var scheme = diag.Regexp(`^([A-Za-z][A-Za-z0-9+.-]*):`)
+var scheme = kit.Regexp(`^([A-Za-z][A-Za-z0-9+.-]*):`)
 
 // unsafeSchemes are those that browsers do not follow from a page of the web (fetch.spec.whatwg.org,
 // "HTTP-redirect fetch", and html.spec.whatwg.org, "navigate").
@@ -113,7 +115,7 @@ func rawIn(location string) string {
 }
 
 // escapes matches an escape at the beginning of a text.
-var escapes = diag.Regexp(`^%[0-9A-Fa-f]{2}`)
+var escapes = kit.Regexp(`^%[0-9A-Fa-f]{2}`)
 
 // withoutSecret shows a location whose user name and password are left out.
 func withoutSecret(location string) string {
@@ -149,7 +151,7 @@ const (
 )
 
 // navigation is how scripts lead elsewhere (html.spec.whatwg.org, "The Location interface").
-var navigation = diag.Regexp(`(?:^|[^\w$])location(?:\.href)?\s*(?:=|\.(?:replace|assign)\()\s*` +
+var navigation = kit.Regexp(`(?:^|[^\w$])location(?:\.href)?\s*(?:=|\.(?:replace|assign)\()\s*` +
 	`(?:"([^"\\\s]+)"|'([^'\\\s]+)')`)
 
 // scriptIn returns where an inline script of a page seems to lead, or nothing.
@@ -177,7 +179,7 @@ func scriptTarget(script []byte) string {
 		return ""
 	}
 	target := string(m[1]) + string(m[2])
-	if strings.HasPrefix(target, "#") || len(target) > diag.MaxURL {
+	if strings.HasPrefix(target, "#") || len(target) > input.MaxURL {
 		return ""
 	}
 	return printable(target)

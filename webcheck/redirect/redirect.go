@@ -11,6 +11,9 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/internal/page"
 )
 
@@ -107,12 +110,12 @@ func (r Request) fetch() (fetch.Request, error) {
 	switch r.Method {
 	case "", http.MethodGet, http.MethodHead:
 	default:
-		return ask, diag.Invalid("method", "%.20q is neither GET nor HEAD", r.Method)
+		return ask, input.Invalid("method", "%.20q is neither GET nor HEAD", r.Method)
 	}
 	if r.MaxRedirects != nil {
 		ask.MaxRedirects = *r.MaxRedirects
 		if ask.MaxRedirects < 0 || ask.MaxRedirects > fetch.MaxRedirects {
-			return ask, diag.Invalid("max_redirects", "must be from 0 to %d", fetch.MaxRedirects)
+			return ask, input.Invalid("max_redirects", "must be from 0 to %d", fetch.MaxRedirects)
 		}
 	}
 	if r.FollowMeta == nil || *r.FollowMeta {
@@ -122,13 +125,13 @@ func (r Request) fetch() (fetch.Request, error) {
 }
 
 // Rules describes what is examined.
-func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
+func (*Report) Rules() []rule.Description { return rules().Describe() }
 
 func (e *evidence) report(req Request, env *diag.Env) *Report {
 	r := &Report{
 		URL: req.URL, NormalizedURL: e.start.String(), FinalURL: e.result.URL.String(), RedirectCount: e.followed(),
 		Hops: []Hop{}, LoopDetected: e.result.Loop, Truncated: e.truncated(), Domains: e.domains,
-		PermanentOnly: e.permanentOnly(), Error: diag.OrZero(e.result.Err),
+		PermanentOnly: e.permanentOnly(), Error: kit.OrZero(e.result.Err),
 		Partial: e.result.Err != nil && e.result.Err.Unanswered || e.cutShort() || e.tooLong(), Verdict: rules().Judge(e, e.texts()),
 	}
 	if e.tooLong() {

@@ -14,6 +14,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/input"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -59,7 +60,7 @@ func TestCheckRefuses(t *testing.T) {
 		{"url", Request{URL: "ftp://example.com/"}},
 		{"url", Request{URL: "mailto:a@example.com"}},
 		{"url", Request{URL: "https://example.com\u200B/"}},
-		{"url", Request{URL: "https://example.com/" + strings.Repeat("a", diag.MaxURL)}},
+		{"url", Request{URL: "https://example.com/" + strings.Repeat("a", input.MaxURL)}},
 		{"url", Request{URL: "https://https://example.com/"}},
 		{"method", Request{URL: "example.com", Method: "POST"}},
 		{"method", Request{URL: "example.com", Method: "OPTIONS"}},

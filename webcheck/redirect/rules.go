@@ -12,23 +12,24 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
-type rule = diag.Rule[*evidence]
-
 // rules is the table of all that is examined, in the order in which a visitor would meet it.
-var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 	onTheWay := slices.Concat(
-		headRules.With(rule{Category: factorReach, When: answered}), codingRules.With(rule{Category: factorReach, When: arrived}),
-		bodyRules.With(rule{Category: factorReach}), redirectRules.With(rule{Category: factorRedirects}),
-		locationRules.With(rule{Category: factorRedirects, When: answered}),
-		refreshRules.With(rule{Category: factorRedirects, Reads: []diag.Source{ground.SourceAnswer, sourceBody}}),
-		transportRules.With(rule{Category: factorTransport}), destinationRules.With(rule{Category: factorDestination}),
-		wayRules.With(rule{Category: factorDestination}))
+		headRules.With(rule.Rule[*evidence]{Category: factorReach, When: answered}), codingRules.With(rule.Rule[*evidence]{Category: factorReach, When: arrived}),
+		bodyRules.With(rule.Rule[*evidence]{Category: factorReach}), redirectRules.With(rule.Rule[*evidence]{Category: factorRedirects}),
+		locationRules.With(rule.Rule[*evidence]{Category: factorRedirects, When: answered}),
+		refreshRules.With(rule.Rule[*evidence]{Category: factorRedirects, Reads: []rule.Source{ground.SourceAnswer, sourceBody}}),
+		transportRules.With(rule.Rule[*evidence]{Category: factorTransport}), destinationRules.With(rule.Rule[*evidence]{Category: factorDestination}),
+		wayRules.With(rule.Rule[*evidence]{Category: factorDestination}))
 	// What was met on the way holds, and nothing is praised unless the end is known.
-	met := rule{Reads: []diag.Source{ground.SourceAnswer}, HoldsWhenUnanswered: true}
-	causes := hostRules.With(rule{Category: factorRedirects, When: answered}) // of hosts that do not exist
-	return slices.Concat(diag.Rules[*evidence]{portRule}, causes.With(met), serverRules, onTheWay.With(met))
+	met := rule.Rule[*evidence]{Reads: []rule.Source{ground.SourceAnswer}, HoldsWhenUnanswered: true}
+	causes := hostRules.With(rule.Rule[*evidence]{Category: factorRedirects, When: answered}) // of hosts that do not exist
+	return slices.Concat(rule.Rules[*evidence]{portRule}, causes.With(met), serverRules, onTheWay.With(met))
 })
 
 func answered(e *evidence) bool { return len(e.steps) > 0 }
@@ -36,11 +37,11 @@ func answered(e *evidence) bool { return len(e.steps) > 0 }
 func arrived(e *evidence) bool { return e.end() != nil }
 
 // each fails for every hop for which the test has something to say, and names the hop as its target.
-func each(test func(e *evidence, s *step) string) func(*evidence) diag.Failures {
-	return func(e *evidence) (all diag.Failures) {
+func each(test func(e *evidence, s *step) string) func(*evidence) rule.Failures {
+	return func(e *evidence) (all rule.Failures) {
 		for i := range e.steps {
 			if detail := test(e, &e.steps[i]); detail != "" {
-				all = append(all, diag.Failure{Detail: detail, Target: hop(&e.steps[i])})
+				all = append(all, rule.Failure{Detail: detail, Target: hop(&e.steps[i])})
 			}
 		}
 		return all
@@ -49,9 +50,9 @@ func each(test func(e *evidence, s *step) string) func(*evidence) diag.Failures 
 
 func hop(s *step) string { return fmt.Sprintf("hop %d", s.hop.Index) }
 
-func text(s fmt.Stringer) string { return diag.Quote(s.String()) }
+func text(s fmt.Stringer) string { return phrase.Quote(s.String()) }
 
-func (s *step) at() string { return diag.Quote(s.hop.URL) }
+func (s *step) at() string { return phrase.Quote(s.hop.URL) }
 
 func (s *step) target() string { return text(s.hop.Target) }
 
@@ -62,7 +63,7 @@ func (e *evidence) led() string {
 	if !e.elsewhere() {
 		return ""
 	}
-	return fmt.Sprintf("%s leads to %s. ", diag.Quote(e.last().hop.URL), text(e.result.URL))
+	return fmt.Sprintf("%s leads to %s. ", phrase.Quote(e.last().hop.URL), text(e.result.URL))
 }
 
 // list writes at most five items with commas.
@@ -76,10 +77,10 @@ func list(items []string) string {
 
 // The factors of the score, in the order of a visitor.
 var (
-	factorReach       = diag.Category{Code: "reachability", Label: "Reachability"}
-	factorRedirects   = diag.Category{Code: "redirects", Label: "Redirects"}
-	factorTransport   = diag.Category{Code: "encryption", Label: "Encryption"}
-	factorDestination = diag.Category{Code: "destination", Label: "Destination"}
+	factorReach       = rule.Category{Code: "reachability", Label: "Reachability"}
+	factorRedirects   = rule.Category{Code: "redirects", Label: "Redirects"}
+	factorTransport   = rule.Category{Code: "encryption", Label: "Encryption"}
+	factorDestination = rule.Category{Code: "destination", Label: "Destination"}
 )
 
 // The sections that most rules rest on.
@@ -91,7 +92,7 @@ const (
 )
 
 // texts are the verdicts in words, where a rule does not say them as well.
-var texts = diag.Texts{
+var texts = rule.Texts{
 	string(diag.Valid): {
 		Headline: "URL leads to a working page", Sub: "Nothing on the way keeps visitors from reaching it.",
 	},
@@ -109,7 +110,7 @@ var texts = diag.Texts{
 }
 
 // texts are those of this evidence: an error page is named by its status.
-func (e *evidence) texts() diag.Texts {
+func (e *evidence) texts() rule.Texts {
 	end := e.end()
 	if end == nil || end.hop.StatusCode < http.StatusBadRequest {
 		return texts
@@ -122,7 +123,7 @@ func (e *evidence) texts() diag.Texts {
 	return t
 }
 
-var transportRules = diag.Rules[*evidence]{{
+var transportRules = rule.Rules[*evidence]{{
 	Code: "url.redirect.downgrade", Severity: diag.Error, Weight: 4, Ref: "RFC 9110 section 4.2.2",
 	Title: "Redirect from https to http", Requirement: "No redirect leads from https to http",
 	Advice: "Redirect to https URLs only: what is sent over http can be read and changed on the way.", When: answered,
@@ -139,15 +140,15 @@ var transportRules = diag.Rules[*evidence]{{
 	Advice: "Serve the site over https, redirect http to it with status 301, and link to the https URL.",
 	Fact:   ground.NoRedirect, Differs: "the code is older than the fact, and holds for sites without HTTPS too",
 	When: arrived,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		end := e.end()
 		switch {
 		case end.url.Scheme() != "http":
 			return nil
 		case !e.alsoSecure():
-			return diag.Fail("%s is served without encryption.", end.at()).About(hop(end))
+			return rule.Fail("%s is served without encryption.", end.at()).About(hop(end))
 		}
-		f := diag.Fail("%s is served without encryption, although %s answers.", end.at(), text(e.secure.URL)).About(hop(end))
+		f := rule.Fail("%s is served without encryption, although %s answers.", end.at(), text(e.secure.URL)).About(hop(end))
 		f[0].Advice = ground.Redirect
 		return f
 	},
@@ -172,11 +173,11 @@ func (e *evidence) seen() *ground.Seen {
 	return s
 }
 
-const sourceBody diag.Source = "body"
+const sourceBody rule.Source = "body"
 
 // Unanswered lists what is not known: where the chain ends, if a server was silent or it was not to be followed, and
 // what the document says.
-func (e *evidence) Unanswered() []diag.Source {
+func (e *evidence) Unanswered() []rule.Source {
 	open := e.seen().Unanswered()
 	if e.result.Err != nil && (e.result.Err.Unanswered || e.result.Err.Limit) {
 		open = append(open, sourceBody)
@@ -193,7 +194,7 @@ func (e *evidence) Scope() []diag.ScopePart {
 	if coding, coded := e.undecoded(); !coded || !coding.Unasked {
 		return e.seen().Scope()
 	}
-	return append(diag.Map(e.steps, func(s step) diag.ScopePart {
+	return append(kit.Map(e.steps, func(s step) diag.ScopePart {
 		return diag.ScopePart{Part: hop(&s), State: diag.Examined}
 	}), diag.ScopePart{Part: "document", State: diag.LeftOut, Reason: "its content coding is not understood here"})
 }
@@ -211,64 +212,64 @@ func (e *evidence) refusedAddress() bool {
 	return e.failed(fetch.Blocked) && e.location == nil && !e.refusedPort()
 }
 
-var portRule = diag.Rule[*evidence]{
+var portRule = rule.Rule[*evidence]{
 	Code: "url.port.blocked", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 9110 section 4.2",
 	Title: "Port is not among those checked", Requirement: "The ports on the way are ones that are checked",
 	Advice: "Serve web pages on port 443. Other ports than 80, 443, 8080 and 8443 are not checked.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.refusedPort(), "%sPort %d is not checked: only 80, 443, 8080 and 8443 are.", e.led(),
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.refusedPort(), "%sPort %d is not checked: only 80, 443, 8080 and 8443 are.", e.led(),
 			e.result.URL.Port()).About(e.host())
 	},
 }
 
 var serverRules = ground.Server[*evidence]{Seen: (*evidence).seen}.Rules(
-	rule{Fact: ground.NotLookedUp, Code: "url.host.unknown"},
-	rule{Fact: ground.Silent, Code: "url.unknown"},
-	rule{Fact: ground.NoName, Code: "url.host.nxdomain", DependsOn: []diag.Code{"url.port.blocked"}},
-	rule{Fact: ground.NoAddress, Code: "url.host.address", Weight: 3, Category: factorReach},
-	rule{Fact: ground.NotPublic, Code: "url.host.blocked", Weight: 2, Category: factorReach},
-	rule{Fact: ground.Refused, Code: "url.connection", Weight: 3, Category: factorReach},
-	rule{Fact: ground.HTTPClosed, Code: "url.http.closed", Severity: diag.Warning, NoScore: true,
+	rule.Rule[*evidence]{Fact: ground.NotLookedUp, Code: "url.host.unknown"},
+	rule.Rule[*evidence]{Fact: ground.Silent, Code: "url.unknown"},
+	rule.Rule[*evidence]{Fact: ground.NoName, Code: "url.host.nxdomain", DependsOn: []diag.Code{"url.port.blocked"}},
+	rule.Rule[*evidence]{Fact: ground.NoAddress, Code: "url.host.address", Weight: 3, Category: factorReach},
+	rule.Rule[*evidence]{Fact: ground.NotPublic, Code: "url.host.blocked", Weight: 2, Category: factorReach},
+	rule.Rule[*evidence]{Fact: ground.Refused, Code: "url.connection", Weight: 3, Category: factorReach},
+	rule.Rule[*evidence]{Fact: ground.HTTPClosed, Code: "url.http.closed", Severity: diag.Warning, NoScore: true,
 		Differs: "the URL that was asked about is at port 80"},
-	rule{Fact: ground.HTTPSilent, Code: "url.http.unknown"},
-	rule{Fact: ground.Handshake, Code: "url.tls.handshake", Weight: 2, Category: factorReach},
-	rule{Fact: ground.Expired, Code: "url.certificate.expired", Weight: 2, Category: factorReach},
-	rule{Fact: ground.NotYetValid, Code: "url.certificate.early", Weight: 2, Category: factorReach},
-	rule{Fact: ground.Untrusted, Code: "url.certificate.untrusted", Weight: 2, Category: factorReach},
-	rule{Fact: ground.OtherName, Code: "url.certificate.name", Weight: 2, Category: factorReach},
-	rule{Fact: ground.NotHTTP, Code: "url.protocol", Weight: 2, Category: factorReach},
-	rule{Fact: ground.ExpiresNow, Code: "url.certificate.expires_now", Weight: 1, Category: factorTransport},
-	rule{Fact: ground.Expiring, Code: "url.certificate.expiring", Weight: 1, Category: factorTransport},
-	rule{Fact: ground.OldTLS, Code: "url.tls.version", Weight: 1, Category: factorTransport},
-	rule{Fact: ground.BadLine, Code: "url.header.line", Weight: 1, Category: factorReach},
-	rule{Fact: ground.LongRedirect, Code: "url.redirect.long"},
+	rule.Rule[*evidence]{Fact: ground.HTTPSilent, Code: "url.http.unknown"},
+	rule.Rule[*evidence]{Fact: ground.Handshake, Code: "url.tls.handshake", Weight: 2, Category: factorReach},
+	rule.Rule[*evidence]{Fact: ground.Expired, Code: "url.certificate.expired", Weight: 2, Category: factorReach},
+	rule.Rule[*evidence]{Fact: ground.NotYetValid, Code: "url.certificate.early", Weight: 2, Category: factorReach},
+	rule.Rule[*evidence]{Fact: ground.Untrusted, Code: "url.certificate.untrusted", Weight: 2, Category: factorReach},
+	rule.Rule[*evidence]{Fact: ground.OtherName, Code: "url.certificate.name", Weight: 2, Category: factorReach},
+	rule.Rule[*evidence]{Fact: ground.NotHTTP, Code: "url.protocol", Weight: 2, Category: factorReach},
+	rule.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "url.certificate.expires_now", Weight: 1, Category: factorTransport},
+	rule.Rule[*evidence]{Fact: ground.Expiring, Code: "url.certificate.expiring", Weight: 1, Category: factorTransport},
+	rule.Rule[*evidence]{Fact: ground.OldTLS, Code: "url.tls.version", Weight: 1, Category: factorTransport},
+	rule.Rule[*evidence]{Fact: ground.BadLine, Code: "url.header.line", Weight: 1, Category: factorReach},
+	rule.Rule[*evidence]{Fact: ground.LongRedirect, Code: "url.redirect.long"},
 )
 
 // bodyRules are about what must not be reached behind a redirect, and about the document at the end.
-var bodyRules = diag.Rules[*evidence]{{
+var bodyRules = rule.Rules[*evidence]{{
 	Code: "url.redirect.blocked", Severity: diag.Error, Weight: 2, Ref: "RFC 6890 section 2.2",
 	Title: "Redirect leads to an address that is not public", Requirement: "Redirects lead to public addresses",
 	Advice: "Redirect to a host that visitors can reach. If the target comes from the request, allow known targets only.",
 	When:   answered,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		inside := e.refusedAddress() && e.elsewhere() || e.location != nil && e.location.kind == local
-		return diag.FailIf(inside, "%s leads to %s, which is not public and was not contacted.", e.lastURL(),
-			diag.Quote(e.lastLocation())).About(e.host())
+		return rule.FailIf(inside, "%s leads to %s, which is not public and was not contacted.", e.lastURL(),
+			phrase.Quote(e.lastLocation())).About(e.host())
 	},
 }, {
 	Code: "url.body.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 9112 section 8",
 	Title: "Document did not arrive in time", Requirement: "The document at the end arrives in time",
 	Advice: "Check how long the web server takes for the document, and try again.", When: arrived,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.result.Err != nil && e.result.Err.Unanswered, "%s", e.said())
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.result.Err != nil && e.result.Err.Unanswered, "%s", e.said())
 	},
 }, {
-	Code: "url.body", Severity: diag.Warning, Reads: []diag.Source{sourceBody}, Ref: "RFC 9112 section 8",
+	Code: "url.body", Severity: diag.Warning, Reads: []rule.Source{sourceBody}, Ref: "RFC 9112 section 8",
 	Title: "Document did not arrive complete", Requirement: "The document at the end arrives as a whole",
 	Advice: "Find out from the log of the web server why it did not send the whole document.", When: arrived,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		_, coded := e.undecoded()
-		return diag.FailIf(e.result.Err != nil && !e.result.Err.Unanswered && !coded, "%s", e.said()).About(e.host())
+		return rule.FailIf(e.result.Err != nil && !e.result.Err.Unanswered && !coded, "%s", e.said()).About(e.host())
 	},
 }}
 
@@ -277,7 +278,7 @@ func (e *evidence) said() string {
 	if e.result.Err == nil {
 		return ""
 	}
-	return diag.Sentence(e.result.Err.Message)
+	return phrase.Sentence(e.result.Err.Message)
 }
 
 // lastURL writes the URL of the last answer, for rules that apply only if there is one.
@@ -293,26 +294,26 @@ func turnsAway(h *fetch.Hop) bool {
 		h.StatusCode == http.StatusTooManyRequests
 }
 
-var destinationRules = diag.Rules[*evidence]{{
+var destinationRules = rule.Rules[*evidence]{{
 	Code: "url.method", Severity: diag.Warning, Weight: 1, Ref: "RFC 9110 section 9.1",
 	Title: "Server does not support HEAD", Requirement: "The server supports the method",
 	Advice: "Check with GET. Servers must support HEAD wherever they support GET.", When: arrived,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		code := e.end().hop.StatusCode
 		refused := code == http.StatusMethodNotAllowed || code == http.StatusNotImplemented // RFC 9110 sections 15.5.6 and 15.6.2
-		return diag.FailIf(e.head && refused, "%s answers a HEAD request with status %d.", e.end().at(), code).About(hop(e.end()))
+		return rule.FailIf(e.head && refused, "%s answers a HEAD request with status %d.", e.end().at(), code).About(hop(e.end()))
 	},
 }, {
 	Code: "url.status", Severity: diag.Error, Weight: 5, DependsOn: []diag.Code{"url.method"},
 	Ref:   "RFC 9110 section 15",
 	Title: "URL leads to an error page", Requirement: "The URL leads to a page that can be served",
 	Advice: "Correct the link or the redirect, or restore the page.", When: arrived,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		h := e.end().hop
 		if h.StatusCode < http.StatusBadRequest || turnsAway(h) {
 			return nil
 		}
-		f := diag.Fail("%s answers %d %s.", diag.Quote(h.URL), h.StatusCode, diag.Quote(h.StatusText)).About(hop(e.end()))
+		f := rule.Fail("%s answers %d %s.", phrase.Quote(h.URL), h.StatusCode, phrase.Quote(h.StatusText)).About(hop(e.end()))
 		if h.StatusCode >= http.StatusInternalServerError {
 			f[0].Advice = "Find the cause in the log of the web server, or of the proxy in front of it."
 		}
@@ -322,10 +323,10 @@ var destinationRules = diag.Rules[*evidence]{{
 	Code: "url.status.refused", Severity: diag.Warning, Weight: 1, Ref: "RFC 9110 section 15.5",
 	Title: "Server turns the request away", Requirement: "The server does not turn the request away",
 	Advice: "Check in a browser: the server may turn away bots, or visitors who have not signed in.", When: arrived,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		h := e.end().hop
-		return diag.FailIf(turnsAway(h), "%s answers %d %s. Visitors may still get the page.", diag.Quote(h.URL),
-			h.StatusCode, diag.Quote(h.StatusText)).About(hop(e.end()))
+		return rule.FailIf(turnsAway(h), "%s answers %d %s. Visitors may still get the page.", phrase.Quote(h.URL),
+			h.StatusCode, phrase.Quote(h.StatusText)).About(hop(e.end()))
 	},
 }, {
 	Code: "url.status.unusual", Severity: diag.Warning, Weight: 1, DependsOn: []diag.Code{"url.location.missing"},
@@ -334,14 +335,14 @@ var destinationRules = diag.Rules[*evidence]{{
 	Requirement: "The URL does not end with a status between 300 and 399",
 	Advice:      "Answer with status 200, or redirect with 301, 302, 303, 307 or 308.",
 	When:        func(e *evidence) bool { return arrived(e) && !e.end().redirects() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		h := e.end().hop
-		return diag.FailIf(h.StatusCode >= 300 && h.StatusCode < 400, "%s answers %d %s, which leads nowhere by itself.",
-			diag.Quote(h.URL), h.StatusCode, diag.Quote(h.StatusText)).About(hop(e.end()))
+		return rule.FailIf(h.StatusCode >= 300 && h.StatusCode < 400, "%s answers %d %s, which leads nowhere by itself.",
+			phrase.Quote(h.URL), h.StatusCode, phrase.Quote(h.StatusText)).About(hop(e.end()))
 	},
 }}
 
-var wayRules = diag.Rules[*evidence]{{
+var wayRules = rule.Rules[*evidence]{{
 	Code: "url.host.lookalike", Severity: diag.Warning, Weight: 1, Ref: "UTS #39 section 4",
 	Title: "Host name looks like another one", Requirement: "No host on the way looks like another one",
 	Advice: "Do not enter passwords there unless you know the site: such names are used for phishing.",
@@ -370,6 +371,6 @@ var wayRules = diag.Rules[*evidence]{{
 			return ""
 		}
 		return fmt.Sprintf("The parameter %q of %s holds the host to which it redirects: it may be an open redirect.",
-			diag.Quote(s.forwards), s.at())
+			phrase.Quote(s.forwards), s.at())
 	}),
 }}

@@ -8,17 +8,19 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // headRules are about the form of the head of an answer, where it does little harm.
-var headRules = diag.Rules[*evidence]{{
+var headRules = rule.Rules[*evidence]{{
 	Code: "url.header.obsolete", Severity: diag.Info, Ref: "RFC 9112 sections 2.2 and 5.2",
 	Title: "Header is written in an obsolete form", Requirement: "The header has one line for each field, ended by CR LF",
 	Advice: "Write each header field on one line, and end lines with CR LF.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.steps, func(s step) diag.Failures {
-			return diag.FailEach(s.hop.Faults, func(f fetch.HeadFault) diag.Failures {
-				return diag.FailIf(f.Obsolete(), "%s", f.Sentence()).About(hop(&s))
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.steps, func(s step) rule.Failures {
+			return rule.FailEach(s.hop.Faults, func(f fetch.HeadFault) rule.Failures {
+				return rule.FailIf(f.Obsolete(), "%s", f.Sentence()).About(hop(&s))
 			})
 		})
 	},
@@ -35,10 +37,10 @@ func (e *evidence) undecoded() (*fetch.CodingError, bool) {
 }
 
 // codingFails fails with a sentence about the end of the chain and its Content-Encoding, if that is of a kind.
-func codingFails(is func(*evidence) bool, sentence string) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
+func codingFails(is func(*evidence) bool, sentence string) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
 		s := e.end()
-		return diag.FailIf(is(e), sentence, s.at(), diag.Quote(e.result.Encoding)).About(hop(s))
+		return rule.FailIf(is(e), sentence, s.at(), phrase.Quote(e.result.Encoding)).About(hop(s))
 	}
 }
 
@@ -50,8 +52,8 @@ func shown(h *fetch.Hop) bool {
 }
 
 // codingRules are about how the document at the end is compressed.
-var codingRules = diag.Rules[*evidence]{{
-	Code: "url.encoding.mismatch", Severity: diag.Error, Weight: 2, Reads: []diag.Source{sourceBody}, Ref: refCoding,
+var codingRules = rule.Rules[*evidence]{{
+	Code: "url.encoding.mismatch", Severity: diag.Error, Weight: 2, Reads: []rule.Source{sourceBody}, Ref: refCoding,
 	Title: "Document is not compressed as Content-Encoding says", Requirement: "The document is compressed as Content-Encoding says",
 	Advice: "Compress the body, or leave Content-Encoding out: it is often set by hand, or kept by a proxy that decompressed the body.",
 	Fails: codingFails(func(e *evidence) bool {
@@ -59,23 +61,23 @@ var codingRules = diag.Rules[*evidence]{{
 		return coded && !coding.Unasked
 	}, "%s sends Content-Encoding: %s, and its body cannot be decompressed so. Browsers show an error instead of the page."),
 }, {
-	Code: "url.encoding.compressed", Severity: diag.Error, Weight: 2, Reads: []diag.Source{sourceBody}, Ref: refCoding,
+	Code: "url.encoding.compressed", Severity: diag.Error, Weight: 2, Reads: []rule.Source{sourceBody}, Ref: refCoding,
 	Title:       "Document is compressed more often than Content-Encoding says",
 	Requirement: "The document is compressed no more often than Content-Encoding says",
 	Advice:      "Compress the body once, in the application or in the proxy, and declare it: browsers show binary data.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		s := e.end()
 		if !e.result.Coding.Compressed || !shown(s.hop) {
 			return nil
 		}
 		said := "no Content-Encoding"
 		if e.result.Encoding != "" {
-			said = fmt.Sprintf("Content-Encoding: %s", diag.Quote(e.result.Encoding))
+			said = fmt.Sprintf("Content-Encoding: %s", phrase.Quote(e.result.Encoding))
 		}
-		return diag.Fail("%s sends %s. With that undone, the body is still a gzip stream.", s.at(), said).About(hop(s))
+		return rule.Fail("%s sends %s. With that undone, the body is still a gzip stream.", s.at(), said).About(hop(s))
 	},
 }, {
-	Code: "url.encoding.unasked", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{sourceBody}, Ref: "RFC 9110 section 12.5.3",
+	Code: "url.encoding.unasked", Severity: diag.Warning, Weight: 1, Reads: []rule.Source{sourceBody}, Ref: "RFC 9110 section 12.5.3",
 	Title:       "Content-Encoding that the request did not offer",
 	Requirement: "The document comes in a content coding that the request offered",
 	Advice:      "Compress only with what the request offers in Accept-Encoding, and send Vary: Accept-Encoding so that caches do, too.",
@@ -85,7 +87,7 @@ var codingRules = diag.Rules[*evidence]{{
 	}, "%s sends Content-Encoding: %s, although the request offered gzip and deflate only. Clients that do not know it cannot "+
 		"read the document, and it was not read here either."),
 }, {
-	Code: "url.encoding.unknown", Severity: diag.Warning, Weight: 1, Reads: []diag.Source{sourceBody}, Ref: refCoding,
+	Code: "url.encoding.unknown", Severity: diag.Warning, Weight: 1, Reads: []rule.Source{sourceBody}, Ref: refCoding,
 	Title: "Content-Encoding is not a registered coding", Requirement: "Content-Encoding names registered codings",
 	Advice: "Remove the Content-Encoding field: it names a compression, and nothing else. A character encoding belongs in " +
 		"Content-Type, as in text/html; charset=utf-8.",
@@ -93,7 +95,7 @@ var codingRules = diag.Rules[*evidence]{{
 		"%s sends Content-Encoding: %s. Browsers ignore a coding that is not registered and show the body as it came; some "+
 			"other clients refuse it."),
 }, {
-	Code: "url.encoding.identity", Severity: diag.Info, Reads: []diag.Source{sourceBody}, Ref: "RFC 9110 section 8.4.1",
+	Code: "url.encoding.identity", Severity: diag.Info, Reads: []rule.Source{sourceBody}, Ref: "RFC 9110 section 8.4.1",
 	Title:       "Content-Encoding says identity",
 	Requirement: "Content-Encoding is left out where nothing is compressed",
 	Advice:      "Remove the Content-Encoding field: identity stands for no compression, and is meant for Accept-Encoding only.",
@@ -101,7 +103,7 @@ var codingRules = diag.Rules[*evidence]{{
 		return strings.Contains(", "+e.result.Encoding+",", ", identity,")
 	}, "%s sends Content-Encoding: %s."),
 }, {
-	Code: "url.encoding.deflate", Severity: diag.Info, Reads: []diag.Source{sourceBody}, Ref: "RFC 9110 section 8.4.1.2",
+	Code: "url.encoding.deflate", Severity: diag.Info, Reads: []rule.Source{sourceBody}, Ref: "RFC 9110 section 8.4.1.2",
 	Title:       "deflate without the zlib format",
 	Requirement: "A body in the coding deflate has the zlib format",
 	Advice:      "Use gzip: clients differ on what deflate is.",

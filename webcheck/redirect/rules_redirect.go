@@ -8,6 +8,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // longChain is how many redirects are borne: https, the canonical host and one more.
@@ -36,19 +38,19 @@ func describeLoop(loop []step) string {
 		return last.at() + " leads to itself."
 	}
 	return fmt.Sprintf("%s leads back to %s, so %s follow one another without end.", last.at(), last.target(),
-		diag.Count(len(loop), "redirect"))
+		phrase.Count(len(loop), "redirect"))
 }
 
-var redirectRules = diag.Rules[*evidence]{{
+var redirectRules = rule.Rules[*evidence]{{
 	Code: "url.redirect.loop", Severity: diag.Critical, Weight: 3, Ref: refRedirect,
 	Title: "Redirects form a loop", Requirement: "The redirects come to an end",
 	Advice: "Remove one of the redirects of the loop.", When: answered,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		loop, cookies := e.looped()
 		if len(loop) == 0 || len(cookies) > 0 {
 			return nil
 		}
-		f := diag.Fail("%s", describeLoop(loop)).About(hop(&loop[0]))
+		f := rule.Fail("%s", describeLoop(loop)).About(hop(&loop[0]))
 		if flexible(loop) {
 			f[0].Advice = "Stop redirecting from https to http. If a proxy or CDN in front of the web server speaks http to it, let " +
 				"the proxy use https there, or make the web server heed X-Forwarded-Proto."
@@ -61,42 +63,42 @@ var redirectRules = diag.Rules[*evidence]{{
 	Requirement: "The redirects come to an end without cookies",
 	Advice:      "Serve the page without waiting for a cookie: crawlers, link previews and some visitors send none back.",
 	When:        answered,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		loop, names := e.looped()
 		if len(names) == 0 {
 			return nil
 		}
-		return diag.Fail("%s It sets %s (%s), so a browser that sends cookies back may get further.", describeLoop(loop),
-			diag.Count(len(names), "cookie"), diag.Quote(list(names))).About(hop(&loop[0]))
+		return rule.Fail("%s It sets %s (%s), so a browser that sends cookies back may get further.", describeLoop(loop),
+			phrase.Count(len(names), "cookie"), phrase.Quote(list(names))).About(hop(&loop[0]))
 	},
 }, {
 	Code: "url.redirect.limit", Severity: diag.Error, Weight: 2, Ref: refRedirect,
 	Title: "Too many redirects", Requirement: "The redirects are no more than are followed",
 	Advice: "Redirect straight to the final URL. Search engines give up after 10 redirects, browsers after 20.",
 	When:   answered,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.truncated() && e.limit >= fetch.DefaultRedirects,
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.truncated() && e.limit >= fetch.DefaultRedirects,
 			"There are more than %d redirects; the next one leads to %s.", e.limit, e.last().target()).About(hop(e.last()))
 	},
 }, {
 	Code: "url.redirect.stopped", Severity: diag.Info, Ref: refRedirect,
 	Title: "More redirects than max_redirects allows", Requirement: "All redirects were followed",
 	Advice: "Raise max_redirects to see where the URL leads.", When: answered,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if !e.stopped() {
 			return nil
 		}
-		return diag.Fail("%s leads to %s, which was not requested: at most %s was allowed.", e.lastURL(),
-			diag.Quote(e.lastLocation()), diag.Count(e.limit, "redirect")).About(hop(e.last()))
+		return rule.Fail("%s leads to %s, which was not requested: at most %s was allowed.", e.lastURL(),
+			phrase.Quote(e.lastLocation()), phrase.Count(e.limit, "redirect")).About(hop(e.last()))
 	},
 }, {
 	Code: "url.redirect.chain", Severity: diag.Warning, Weight: 1,
 	DependsOn: []diag.Code{"url.redirect.loop", "url.redirect.loop.cookie", "url.redirect.limit"}, Ref: refRedirect,
 	Title: "Chain of more than 3 redirects", Requirement: "There are at most 3 redirects",
 	Advice: "Redirect straight to the final URL, and link to it: each redirect costs visitors a round trip or more.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		n := e.followed()
-		return diag.FailIf(n > longChain, "%d redirects lead from %s to %s.", n, text(e.start), text(e.result.URL))
+		return rule.FailIf(n > longChain, "%d redirects lead from %s to %s.", n, text(e.start), text(e.result.URL))
 	},
 }, {
 	Code: "url.redirect.temporary", Severity: diag.Info, Ref: "RFC 9110 section 15.4.2",
@@ -110,7 +112,7 @@ var redirectRules = diag.Rules[*evidence]{{
 	}),
 }}
 
-var refreshRules = diag.Rules[*evidence]{{
+var refreshRules = rule.Rules[*evidence]{{
 	Code: "url.refresh", Severity: diag.Info, Ref: refRefresh,
 	Title: "Refresh redirects instead of a status code", Requirement: "The server redirects, not a document",
 	Advice: "Redirect with status 301 or 308: many clients ignore a refresh.", When: answered,
@@ -118,7 +120,7 @@ var refreshRules = diag.Rules[*evidence]{{
 		if s.hop.RedirectType == fetch.HTTPRedirect || !s.redirects() {
 			return ""
 		}
-		return fmt.Sprintf("%s leads to %s by %s.", s.at(), diag.Quote(s.hop.Location), means(s.hop.RedirectType))
+		return fmt.Sprintf("%s leads to %s by %s.", s.at(), phrase.Quote(s.hop.Location), means(s.hop.RedirectType))
 	}),
 }, {
 	Code: "url.refresh.delay", Severity: diag.Warning, Weight: 1,
@@ -130,41 +132,41 @@ var refreshRules = diag.Rules[*evidence]{{
 		if s.hop.After == 0 {
 			return ""
 		}
-		return fmt.Sprintf("%s leads elsewhere after %s.", s.at(), diag.Count(int64(s.hop.After.Seconds()), "second"))
+		return fmt.Sprintf("%s leads elsewhere after %s.", s.at(), phrase.Count(int64(s.hop.After.Seconds()), "second"))
 	}),
 }, {
 	Code: "url.refresh.later", Severity: diag.Info, Ref: "WCAG 2.2 success criterion 2.2.1, failure F41",
 	Title: "Page refreshes by itself", Requirement: "The page stays as it is",
 	Advice: "Update the page with a script, or let readers decide when to reload it.", When: arrived,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.later == nil {
 			return nil
 		}
-		after := diag.Count(int64(e.later.After.Seconds()), "second")
+		after := phrase.Count(int64(e.later.After.Seconds()), "second")
 		if e.later.Target == "" {
-			return diag.Fail("%s reloads after %s, by %s.", e.end().at(), after, means(e.later.Type)).
+			return rule.Fail("%s reloads after %s, by %s.", e.end().at(), after, means(e.later.Type)).
 				About(hop(e.end()))
 		}
-		return diag.Fail("%s leads to %s after %s, by %s, which was not followed.", e.end().at(),
-			diag.Quote(e.later.Target), after, means(e.later.Type)).About(hop(e.end()))
+		return rule.Fail("%s leads to %s after %s, by %s, which was not followed.", e.end().at(),
+			phrase.Quote(e.later.Target), after, means(e.later.Type)).About(hop(e.end()))
 	},
 }, {
 	Code: "url.refresh.unsafe", Severity: diag.Warning, Weight: 1, Ref: refRefresh,
 	Title: "Page refresh that browsers ignore", Requirement: "No page refresh leads where browsers refuse to go",
 	Advice: "Remove the refresh, or let it lead to an https URL.",
 	When:   func(e *evidence) bool { return arrived(e) && !e.head },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.ignored != "", "%s is meant to lead to %s by a meta refresh, which browsers ignore.", e.end().at(),
-			diag.Quote(e.ignored)).About(hop(e.end()))
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.ignored != "", "%s is meant to lead to %s by a meta refresh, which browsers ignore.", e.end().at(),
+			phrase.Quote(e.ignored)).About(hop(e.end()))
 	},
 }, {
 	Code: "url.script", Severity: diag.Info, Ref: "HTML Standard, the Location interface",
 	Title: "Page may redirect by a script", Requirement: "No script of the page seems to redirect",
 	Advice: "Redirect with status 301 or 308: crawlers and link previews run no scripts.", When: arrived,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		s := e.end()
-		return diag.FailIf(s.script != "", "A script of %s names %s as the next location. It was not run.", s.at(),
-			diag.Quote(s.script)).About(hop(s))
+		return rule.FailIf(s.script != "", "A script of %s names %s as the next location. It was not run.", s.at(),
+			phrase.Quote(s.script)).About(hop(s))
 	},
 }}
 
@@ -177,12 +179,12 @@ func means(t fetch.RedirectType) string {
 }
 
 // faulty fails with a sentence about the target of the last hop if it has that kind of fault.
-func faulty(kind locationKind, format string) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
+func faulty(kind locationKind, format string) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
 		if e.location == nil || e.location.kind != kind {
 			return nil
 		}
-		return diag.Fail(format, e.lastURL(), diag.Quote(e.lastLocation())).About(hop(e.last()))
+		return rule.Fail(format, e.lastURL(), phrase.Quote(e.lastLocation())).About(hop(e.last()))
 	}
 }
 
@@ -190,19 +192,19 @@ func faulty(kind locationKind, format string) func(*evidence) diag.Failures {
 var redirects = []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
 	http.StatusPermanentRedirect}
 
-var locationRules = diag.Rules[*evidence]{{
+var locationRules = rule.Rules[*evidence]{{
 	Code: "url.location.missing", Severity: diag.Error, Weight: 3, Ref: refRedirect,
 	Title: "Redirect has no Location", Requirement: "Every redirect names its target",
 	Advice: "Send a Location header with the redirect, or another status.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		s := e.last()
 		lacks := "without a Location header"
 		if line := s.lostLocation(); line != "" {
-			lacks = fmt.Sprintf("with the header line %q, which is not read as a Location", diag.Quote(line))
+			lacks = fmt.Sprintf("with the header line %q, which is not read as a Location", phrase.Quote(line))
 		} else if len(s.hop.Header.Values("Location")) > 0 {
 			lacks = "with an empty Location header"
 		}
-		return diag.FailIf(slices.Contains(redirects, s.hop.StatusCode) && !s.redirects(),
+		return rule.FailIf(slices.Contains(redirects, s.hop.StatusCode) && !s.redirects(),
 			"%s answers %d %s, so browsers show an empty page.", s.at(), s.hop.StatusCode, lacks).About(hop(s))
 	},
 }, {
@@ -215,17 +217,17 @@ var locationRules = diag.Rules[*evidence]{{
 			return ""
 		}
 		return fmt.Sprintf("%s leads to %q. Browsers take the backslash for a slash and open %s, while other clients take it for a "+
-			"part of the path or refuse it.", s.at(), diag.Quote(withoutSecret(s.hop.Location)), s.target())
+			"part of the path or refuse it.", s.at(), phrase.Quote(withoutSecret(s.hop.Location)), s.target())
 	}),
 }, {
 	Code: "url.location.malformed", Severity: diag.Error, Weight: 3, Ref: refLocation,
 	Title: "Target of a redirect is malformed", Requirement: "The targets of redirects are well formed",
 	Advice: "Send a valid URL in Location, with everything else percent-encoded.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		f := faulty(malformed, "%s leads to %q, which clients cannot read or read differently.")(e)
 		if f != nil && e.result.Err != nil {
-			f[0].Detail = fmt.Sprintf("%s leads to %q. %s", e.lastURL(), diag.Quote(e.lastLocation()),
-				diag.Sentence(e.result.Err.Message))
+			f[0].Detail = fmt.Sprintf("%s leads to %q. %s", e.lastURL(), phrase.Quote(e.lastLocation()),
+				phrase.Sentence(e.result.Err.Message))
 		}
 		return f
 	},
@@ -244,7 +246,7 @@ var locationRules = diag.Rules[*evidence]{{
 			return ""
 		}
 		return fmt.Sprintf("%s has %s in its Location, %q. Browsers encode it and open %s.", s.at(), raw,
-			diag.Quote(withoutSecret(s.hop.Location)), s.target())
+			phrase.Quote(withoutSecret(s.hop.Location)), s.target())
 	}),
 }, {
 	Code: "url.location.credentials", Severity: diag.Error, Weight: 3, Ref: "RFC 9110 section 4.2.4",
@@ -274,12 +276,12 @@ var locationRules = diag.Rules[*evidence]{{
 		}
 		return fmt.Sprintf("%s has %d different Location headers. Chrome and Firefox refuse such a response; the first, %s, was "+
 			"followed here.", s.at(), len(all),
-			diag.Quote(withoutSecret(s.hop.Location)))
+			phrase.Quote(withoutSecret(s.hop.Location)))
 	}),
 }}
 
 // hostRules are about targets that lead to an unintended host.
-var hostRules = diag.Rules[*evidence]{{
+var hostRules = rule.Rules[*evidence]{{
 	Code: "url.location.host", Severity: diag.Error, Weight: 3, Ref: "RFC 9110 section 4.2.2",
 	Title: "Redirect has no valid host in its target", Requirement: "Every redirect to another site names its host behind two slashes",
 	Advice: "Send a complete URL, such as https://www.example.com/login, or a path that begins with one slash.",
@@ -317,7 +319,7 @@ func hostless(_ *evidence, s *step) string {
 	if to.IsZero() || s.hop.RedirectType == "" {
 		return ""
 	}
-	shown := diag.Quote(withoutSecret(s.hop.Location))
+	shown := phrase.Quote(withoutSecret(s.hop.Location))
 	switch host := to.Host().Name(); {
 	case s.schemeless():
 		return fmt.Sprintf("%s leads to %q, which lacks https:// in front, so clients take it for a path and open %s.", s.at(), shown,

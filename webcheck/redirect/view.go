@@ -6,23 +6,24 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
 // View returns the presentation of the report.
 func (r *Report) View() *view.View {
 	v := view.Of(r.NormalizedURL, r.Verdict, r.Partial)
-	v.Fact("leads to", view.If(r.FinalURL != r.NormalizedURL, diag.Clip(r.FinalURL, maxShown)),
+	v.Fact("leads to", view.If(r.FinalURL != r.NormalizedURL, phrase.Clip(r.FinalURL, maxShown)),
 		"url.redirect.downgrade", "url.final.http")
-	hops := diag.Map(r.Hops, func(h Hop) fetch.Hop { return h.Hop })
+	hops := kit.Map(r.Hops, func(h Hop) fetch.Hop { return h.Hop })
 	if n := len(hops); n > 0 && r.FinalStatusCode != 0 {
 		v.Fact("answer", hops[n-1].Answer(), "url.status", "url.tls.version")
 	}
 	v.Fact("redirects", r.redirects(), "url.redirect")
-	v.Fact("title", diag.Clip(r.Final.Title, maxShown))
-	v.Fact("canonical", view.If(r.Final.Canonical != r.FinalURL, diag.Clip(r.Final.Canonical, maxShown)))
+	v.Fact("title", phrase.Clip(r.Final.Title, maxShown))
+	v.Fact("canonical", view.If(r.Final.Canonical != r.FinalURL, phrase.Clip(r.Final.Canonical, maxShown)))
 	v.Fact("domains", view.If(r.CrossDomain, strings.Join(r.Domains, " → ")))
 	d := fetch.Draw(v, hops, r.FinalURL, r.Error)
 	for i := range r.Hops {
@@ -31,7 +32,7 @@ func (r *Report) View() *view.View {
 		}
 	}
 	v.BriefIf(v.Mark() == view.Good && r.FinalStatusCode != 0,
-		fmt.Sprint(r.FinalStatusCode, " ", http.StatusText(r.FinalStatusCode)), diag.Count(r.RedirectCount, "redirect"))
+		fmt.Sprint(r.FinalStatusCode, " ", http.StatusText(r.FinalStatusCode)), phrase.Count(r.RedirectCount, "redirect"))
 	return v
 }
 
@@ -45,7 +46,7 @@ func (r *Report) redirects() string {
 	}
 	if r.LoopDetected { // which leads nowhere, whatever its redirects are
 		return view.List("without end: " + cmp.Or(view.If(len(r.Hops) == 1, "the URL leads to itself"),
-			diag.Count(len(r.Hops), "URL")+" were opened, and the last leads back to one of them"))
+			phrase.Count(len(r.Hops), "URL")+" were opened, and the last leads back to one of them"))
 	}
 	return view.List(cmp.Or(view.If(r.RedirectCount > 0, fmt.Sprint(r.RedirectCount)),
 		view.If(r.Hops[0].RedirectType != "", "none followed"), "none"),
@@ -58,11 +59,11 @@ func (r *Report) redirects() string {
 func (h *Hop) notes() string {
 	return view.List(h.HostUnicode,
 		view.If(h.Shortener != "", "shortener "+h.Shortener),
-		view.If(h.DelaySeconds > 0, "after "+diag.Count(h.DelaySeconds, "second")),
+		view.If(h.DelaySeconds > 0, "after "+phrase.Count(h.DelaySeconds, "second")),
 		view.If(h.UpgradedByHSTS, "HTTPS because of HSTS"),
 		view.If(h.Downgrade, "to plain HTTP"),
 		view.If(h.CrossDomain, "to another domain"),
-		view.If(len(h.TrackingParameters) > 0, "tracking: "+diag.Series(h.TrackingParameters, 3)),
-		view.If(len(h.Cookies) > 0, diag.Count(len(h.Cookies), "cookie")),
-		view.If(h.ScriptTarget != "", "a script may lead to "+diag.Clip(h.ScriptTarget, maxShown)))
+		view.If(len(h.TrackingParameters) > 0, "tracking: "+phrase.Series(h.TrackingParameters, 3)),
+		view.If(len(h.Cookies) > 0, phrase.Count(len(h.Cookies), "cookie")),
+		view.If(h.ScriptTarget != "", "a script may lead to "+phrase.Clip(h.ScriptTarget, maxShown)))
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -247,7 +248,7 @@ func TestAddresses(t *testing.T) {
 				}
 			}
 			require.Equal(t, tt.scope, missing)
-			require.Equal(t, tt.outcome, diag.Map(r.Addresses, func(a AddressReport) AddressOutcome { return a.Outcome }))
+			require.Equal(t, tt.outcome, kit.Map(r.Addresses, func(a AddressReport) AddressOutcome { return a.Outcome }))
 			require.Equal(t, len(missing) > 0, r.Partial)
 			if len(missing) > 0 {
 				require.LessOrEqual(t, *r.Score, diag.Warning.Cap())

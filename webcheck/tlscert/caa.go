@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/miekg/dns"
 	"golang.org/x/crypto/cryptobyte"
@@ -134,7 +135,7 @@ func (e *evidence) caaReport() (r CAA) {
 		return r
 	}
 	r = CAA{
-		Found: len(e.caa.records) > 0, Domain: e.caa.domain, Records: diag.Map(e.caa.records, text), Domains: []string{},
+		Found: len(e.caa.records) > 0, Domain: e.caa.domain, Records: kit.Map(e.caa.records, text), Domains: []string{},
 		Allows: []CAAAllowed{},
 	}
 	if name, domains := e.organization(); e.tls != nil {

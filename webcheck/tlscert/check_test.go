@@ -20,6 +20,7 @@ import (
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/internal/lint"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe/probetest"
 	"github.com/miekg/dns"
@@ -275,7 +276,7 @@ func formVerdicts() (list []diag.Verdict) {
 		list = append(list, form.Judge(&evidence{
 			digested: digested{linted: true, faults: []lint.Fault{{ID: id, Detail: "It is broken"}}}}, texts))
 	}
-	i := slices.IndexFunc(issuanceRules, func(r diag.Rule[*evidence]) bool { return r.Code == "tls.sct.invalid" })
+	i := slices.IndexFunc(issuanceRules, func(r rule.Rule[*evidence]) bool { return r.Code == "tls.sct.invalid" })
 	signed := &evidence{digested: digested{tls: &pki.TLS{}, scts: []SCT{{Verified: new(true)}}}}
 	return append(list, issuanceRules[i:i+1].Reading(ground.SourceServer).Judge(signed, texts))
 }

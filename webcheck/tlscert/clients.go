@@ -11,6 +11,8 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/webcheck/internal/clients"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 )
@@ -102,7 +104,7 @@ func (e *evidence) publicKeys() (keys []crypto.PublicKey) {
 // Where crypto/tls agreed with the server and failed after that, all may fail.
 func (e *evidence) clients() []clients.Outcome {
 	if e.failure != nil && (e.native() == nil || e.native().Connects != probe.No) {
-		return diag.Map(e.outcomes, func(o clients.Outcome) clients.Outcome {
+		return kit.Map(e.outcomes, func(o clients.Outcome) clients.Outcome {
 			if o.Connects == probe.Yes {
 				return clients.Outcome{Family: o.Family}
 			}
@@ -116,7 +118,7 @@ func (e *evidence) clients() []clients.Outcome {
 		hash := sha256.Sum256(path[len(path)-1].Raw)
 		return hex.EncodeToString(hash[:])
 	}
-	return clients.Distrust(e.outcomes, diag.Map(e.paths, sum))
+	return clients.Distrust(e.outcomes, kit.Map(e.paths, sum))
 }
 
 // native is the outcome of the family that is crypto/tls; nil if families were not tried.
@@ -151,7 +153,7 @@ func (e *evidence) describeClients(r *Report) {
 		return
 	}
 	outcomes := e.clients()
-	r.Clients = diag.Map(outcomes, func(o clients.Outcome) Client {
+	r.Clients = kit.Map(outcomes, func(o clients.Outcome) Client {
 		c := Client{Name: o.Family.Name, Current: o.Family.Current, Connects: boolOf(o.Connects), Reason: o.Reason}
 		if o.Connects == probe.Yes {
 			c.Version, c.CipherSuite = o.Version.String(), probe.SuiteOf(o.Suite).Name
@@ -195,7 +197,7 @@ func (e *evidence) spare(c *tls.Config) {
 
 // names lists the families of outcomes.
 func names(list []clients.Outcome) []string {
-	return diag.Map(list, func(o clients.Outcome) string { return o.Family.Name })
+	return kit.Map(list, func(o clients.Outcome) string { return o.Family.Name })
 }
 
 // because returns the outcomes with one of some reasons.
@@ -210,5 +212,5 @@ func (e *evidence) locksOut(why clients.Reason) string {
 	if len(list) == 0 {
 		return ""
 	}
-	return " " + diag.Series(list, maxNamedClients) + " cannot connect."
+	return " " + phrase.Series(list, maxNamedClients) + " cannot connect."
 }

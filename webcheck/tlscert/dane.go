@@ -9,7 +9,9 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki/tlsa"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 )
 
@@ -35,7 +37,7 @@ func lookupDANE(ctx context.Context, env *diag.Env, name string, port int) dane 
 	if d.err = a.Err(); d.err != nil || !a.Exists() {
 		return d
 	}
-	d.records = diag.Map(a.Records[:min(len(a.Records), maxTLSA)], tlsa.RecordOf)
+	d.records = kit.Map(a.Records[:min(len(a.Records), maxTLSA)], tlsa.RecordOf)
 	d.status = dnssec.Proven(ctx, env, a, dns.TypeTLSA)
 	return d
 }
@@ -65,16 +67,16 @@ func (e *evidence) pin() string {
 
 // daneRules are about TLSA records, where there are any. Browsers do not read them; other clients refuse what they do
 // not match.
-var daneRules = diag.Rules[*evidence]{{
+var daneRules = rule.Rules[*evidence]{{
 	Code: "tls.dane.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 6698 section 4.1",
 	Title: "TLSA records could not be looked up", Requirement: "The name servers answer for TLSA records",
 	Advice: "Check that every name server answers TLSA queries: clients that use DANE do not connect when the lookup fails.",
 	When:   func(e *evidence) bool { return e.dane.asked && e.connected() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.dane.err == nil {
 			return nil
 		}
-		return diag.Fail("The TLSA lookup of %s failed: %s.", e.dane.name, diag.Reason(e.dane.err))
+		return rule.Fail("The TLSA lookup of %s failed: %s.", e.dane.name, diag.Reason(e.dane.err))
 	},
 }, {
 	Code: "tls.dane.unsigned", Severity: diag.Warning, Weight: 1, Ref: "RFC 6698 section 4.1",
@@ -82,12 +84,12 @@ var daneRules = diag.Rules[*evidence]{{
 	Advice: "Sign the zone with DNSSEC and publish its DS record, or remove the TLSA records: without signatures clients " +
 		"ignore them.",
 	When: func(e *evidence) bool { return len(e.dane.records) > 0 && e.dane.status != diag.Indeterminate },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		switch e.dane.status {
 		case diag.Insecure:
-			return diag.Fail("The TLSA records at %s are not signed, and have no effect.", e.dane.name)
+			return rule.Fail("The TLSA records at %s are not signed, and have no effect.", e.dane.name)
 		case diag.Bogus:
-			return diag.Fail("DNSSEC validation of the TLSA records at %s fails: clients that use DANE do not connect.", e.dane.name)
+			return rule.Fail("DNSSEC validation of the TLSA records at %s fails: clients that use DANE do not connect.", e.dane.name)
 		}
 		return nil
 	},
@@ -97,22 +99,22 @@ var daneRules = diag.Rules[*evidence]{{
 	Title: "No client can use the TLSA records", Requirement: "Clients can use the TLSA records",
 	Advice: "Publish 3 1 1 and the SHA-256 of the public key of the certificate.",
 	When:   func(e *evidence) bool { return len(e.dane.records) > 0 },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.dane.usable() {
 			return nil
 		}
-		return diag.Fail("The TLSA record at %s %s.", e.dane.name, e.dane.records[0].Fault())
+		return rule.Fail("The TLSA record at %s %s.", e.dane.name, e.dane.records[0].Fault())
 	},
 }, {
 	Code: "tls.dane.mismatch", Severity: diag.Warning, Weight: 3,
 	DependsOn: []diag.Code{"tls.dane.unsigned", "tls.dane.unusable"}, Ref: "RFC 7671 section 5",
 	Title: "TLSA records do not match the certificate", Requirement: "A TLSA record matches the certificate",
 	When: func(e *evidence) bool { return len(e.dane.records) > 0 && certified(e) && e.dane.status == diag.Secure },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.matches() {
 			return nil
 		}
-		f := diag.Fail("None of the TLSA records at %s matches the certificate for %s: clients that use DANE refuse it.",
+		f := rule.Fail("None of the TLSA records at %s matches the certificate for %s: clients that use DANE refuse it.",
 			e.dane.name, subject(e.leaf())).About(e.dane.name)
 		f[0].Advice = fmt.Sprintf("Publish the TLSA record %s at %s, then remove those that match no certificate in use.",
 			e.pin(), e.dane.name)
@@ -133,7 +135,7 @@ func (e *evidence) daneReport() (d DANE) {
 	if len(e.dane.records) == 0 {
 		return d
 	}
-	d = DANE{Name: e.dane.name, Records: diag.Map(e.dane.records, tlsa.Record.String), Status: e.dane.status}
+	d = DANE{Name: e.dane.name, Records: kit.Map(e.dane.records, tlsa.Record.String), Status: e.dane.status}
 	if e.tls != nil {
 		d.Matches = new(e.matches())
 	}

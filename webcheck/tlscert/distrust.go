@@ -9,7 +9,9 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // A distrust is the announcement of a browser that it does not trust an authority any more: either certificates that
@@ -99,7 +101,7 @@ type Distrust struct {
 
 // distrustReport lists the announcements that concern the certificate.
 func (e *evidence) distrustReport() []Distrust {
-	return diag.Map(e.announced(), func(d distrust) Distrust {
+	return kit.Map(e.announced(), func(d distrust) Distrust {
 		return Distrust{d.authority, d.browser, d.after, d.all, d.refuses(e), d.source}
 	})
 }
@@ -115,7 +117,7 @@ func (d *distrust) covers(name []byte) bool {
 // announced lists the announcements that concern the certificate: those about every root to which a path leads, for a
 // browser takes any path. Where none leads to a trusted root it is the authority at which the chain ends.
 func (e *evidence) announced() (list []distrust) {
-	roots := diag.Map(e.paths, func(path []*x509.Certificate) []byte { return path[len(path)-1].RawSubject })
+	roots := kit.Map(e.paths, func(path []*x509.Certificate) []byte { return path[len(path)-1].RawSubject })
 	if len(roots) == 0 {
 		roots = [][]byte{e.top().RawIssuer}
 	}
@@ -174,7 +176,7 @@ func (d *distrust) says(e *evidence) string {
 }
 
 // distrusted reports the announcements by which a browser refuses the certificate, or of the others.
-func (e *evidence) distrusted(refused bool) diag.Failures {
+func (e *evidence) distrusted(refused bool) rule.Failures {
 	var list []string
 	var due time.Time
 	for _, d := range e.announced() {
@@ -189,7 +191,7 @@ func (e *evidence) distrusted(refused bool) diag.Failures {
 	if len(list) == 0 {
 		return nil
 	}
-	return diag.Failures{{Detail: strings.Join(list, " "), Due: due}}
+	return rule.Failures{{Detail: strings.Join(list, " "), Due: due}}
 }
 
 const (
@@ -199,14 +201,14 @@ const (
 )
 
 // distrustRules are about authorities that browsers have announced to distrust.
-var distrustRules = diag.Rules[*evidence]{{
+var distrustRules = rule.Rules[*evidence]{{
 	Code: "tls.chain.distrusted", Severity: diag.Error, Weight: 10, Fact: ground.Untrusted,
 	Differs: "some browsers refuse the certificate, other clients do not",
 	Ref:     "RFC 5280 section 6.1.1",
 	Title:   titleDistrusted, Requirement: "Browsers trust the authority of the certificate",
 	Advice: adviceDistrusted,
 	When:   func(e *evidence) bool { return certified(e) && e.tls.Trusted },
-	Fails:  func(e *evidence) diag.Failures { return e.distrusted(true) },
+	Fails:  func(e *evidence) rule.Failures { return e.distrusted(true) },
 }, {
 	Code: "tls.chain.distrust_announced", Severity: diag.Info, DependsOn: []diag.Code{"tls.chain.distrusted"},
 	Ref:         "RFC 5280 section 6.1.1",
@@ -215,7 +217,7 @@ var distrustRules = diag.Rules[*evidence]{{
 	Advice: "Renew with another public authority: the present certificate stays valid, and the next one would not be " +
 		"trusted.",
 	When:  func(e *evidence) bool { return certified(e) && e.tls.Trusted },
-	Fails: func(e *evidence) diag.Failures { return e.distrusted(false) },
+	Fails: func(e *evidence) rule.Failures { return e.distrusted(false) },
 }, {
 	Code: "tls.certificate.client_auth", Severity: diag.Info, Ref: "Chrome Root Program Policy 1.8",
 	Title:       "Certificate is also for TLS clients, which public authorities end",
@@ -223,8 +225,8 @@ var distrustRules = diag.Rules[*evidence]{{
 	Advice: "Get another certificate from a private authority before the next renewal if this one also identifies a " +
 		"client (mutual TLS, SMTP between servers); a web server does not need the usage.",
 	When: func(e *evidence) bool { return certified(e) && e.tls.Trusted && e.public() },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(slices.Contains(e.leaf().ExtKeyUsage, x509.ExtKeyUsageClientAuth),
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(slices.Contains(e.leaf().ExtKeyUsage, x509.ExtKeyUsageClientAuth),
 			"The certificate has the extended key usage clientAuth. Chrome accepts it in new certificates of public "+
 				"authorities until %s, and most of them left it out before.", clientAuthEnds.Format(time.DateOnly))
 	},

@@ -14,8 +14,10 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/pki/revocation"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/internal/lint"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 	"golang.org/x/crypto/ocsp"
@@ -104,15 +106,15 @@ func parseChain(served [][]byte) (chain []*x509.Certificate, err error) {
 
 // What is asked beside the way to the server.
 const (
-	sourceScan diag.Source = "scan" // the connections that try versions and cipher suites
-	sourceCAA  diag.Source = "caa"
-	sourceDANE diag.Source = "dane" // TLSA records
+	sourceScan rule.Source = "scan" // the connections that try versions and cipher suites
+	sourceCAA  rule.Source = "caa"
+	sourceDANE rule.Source = "dane" // TLSA records
 
-	sourceRevocation diag.Source = "revocation" // OCSP responders and revocation lists
+	sourceRevocation rule.Source = "revocation" // OCSP responders and revocation lists
 )
 
-// Unanswered implements [diag.Unanswerer].
-func (e *evidence) Unanswered() []diag.Source {
+// Unanswered implements [rule.Unanswerer].
+func (e *evidence) Unanswered() []rule.Source {
 	list := e.seen().Unanswered()
 	if e.scan == nil || e.scan.Partial {
 		list = append(list, sourceScan)
@@ -356,14 +358,14 @@ func subject(c *x509.Certificate) string {
 	if name := pki.ParseName(c.RawSubject); name.Raw != "" || len(c.DNSNames) == 0 {
 		return nameOf(name)
 	}
-	return diag.Quote(c.DNSNames[0])
+	return phrase.Quote(c.DNSNames[0])
 }
 
 func nameOf(n pki.Name) string {
 	for _, s := range append([]string{n.CommonName}, n.Organization...) {
 		if s != "" {
-			return diag.Quote(s)
+			return phrase.Quote(s)
 		}
 	}
-	return diag.Quote(n.Raw)
+	return phrase.Quote(n.Raw)
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 )
@@ -143,7 +145,7 @@ func (e *evidence) handshake(ctx context.Context, env *diag.Env, conn net.Conn) 
 		InsecureSkipVerify: true, // see above
 		NextProtos:         protocols(e.req.Port),
 		MinVersion:         tls.VersionTLS10, // to be able to say that it is old
-		CipherSuites: diag.Map(slices.Concat(tls.CipherSuites(), tls.InsecureCipherSuites()), // of TLS 1.2 and earlier
+		CipherSuites: kit.Map(slices.Concat(tls.CipherSuites(), tls.InsecureCipherSuites()), // of TLS 1.2 and earlier
 			func(s *tls.CipherSuite) uint16 { return s.ID }),
 		Time: env.Now,
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
@@ -344,7 +346,7 @@ type Host struct {
 func ParseHost(s string) (Host, error) {
 	if rest, ok := strings.CutPrefix(s, "https://"); ok {
 		rest, _, _ = strings.Cut(rest, "/")
-		return Host{}, diag.Invalid("host", "is a URL; write its host alone: %.100q", rest)
+		return Host{}, input.Invalid("host", "is a URL; write its host alone: %.100q", rest)
 	}
 	if ip, err := netip.ParseAddr(s); err == nil && ip.Is6() {
 		h, err := diag.ParseHost("[" + s + "]")
@@ -354,7 +356,7 @@ func ParseHost(s string) (Host, error) {
 	if name, number, err := net.SplitHostPort(s); err == nil {
 		n, err := strconv.ParseUint(number, 10, 16)
 		if err != nil || n == 0 {
-			return Host{}, diag.Invalid("host", "%.100q ends in no port", s)
+			return Host{}, input.Invalid("host", "%.100q ends in no port", s)
 		}
 		if strings.Contains(name, ":") {
 			name = "[" + name + "]"

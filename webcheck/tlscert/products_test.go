@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/stretchr/testify/require"
 )
 
@@ -90,7 +91,7 @@ func TestProducts(t *testing.T) {
 		return []string{text(pattern)}
 	}
 	for _, p := range products {
-		require.LessOrEqual(t, len([]rune(p.title)), diag.MaxHeadline, p.title)
+		require.LessOrEqual(t, len([]rune(p.title)), rule.MaxHeadline, p.title)
 		require.False(t, strings.HasSuffix(p.title, ".") || strings.HasSuffix(p.cause, "."), p.title)
 		require.True(t, strings.HasSuffix(p.advice, "."), p.title)
 		for _, s := range p.signs {

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 )
 
@@ -61,7 +63,7 @@ func (e *evidence) lookupOtherNames(ctx context.Context, env *diag.Env) {
 // uncheckedNames reports how many names of a certificate were not checked for records.
 func (x *examination) uncheckedNames() (parts []diag.ScopePart) {
 	for _, e := range x.parts {
-		p := diag.ScopePart{Part: "CAA of " + diag.Count(e.moreNames, "more name"), State: diag.LeftOut,
+		p := diag.ScopePart{Part: "CAA of " + phrase.Count(e.moreNames, "more name"), State: diag.LeftOut,
 			Reason: fmt.Sprintf("at most %d are looked up", maxOtherNames)}
 		if e.moreNames > 0 && !slices.Contains(parts, p) {
 			parts = append(parts, p)
@@ -146,7 +148,7 @@ func (e *evidence) allowed() (yes, known bool) {
 }
 
 // unrenewable reports which names the issuer may not certify again, one failure for all with the same records.
-func (e *evidence) unrenewable() (list diag.Failures) {
+func (e *evidence) unrenewable() (list rule.Failures) {
 	issuer, own := e.organization()
 	type group struct {
 		first renewal
@@ -164,8 +166,8 @@ func (e *evidence) unrenewable() (list diag.Failures) {
 		groups[i].names = append(groups[i].names, r.name)
 	}
 	for _, g := range groups {
-		f := diag.Failure{Detail: fmt.Sprintf("%s; it stays valid, but renewal will fail for %s.", g.first.refusal(issuer),
-			diag.Series(g.names, maxShownNames))}
+		f := rule.Failure{Detail: fmt.Sprintf("%s; it stays valid, but renewal will fail for %s.", g.first.refusal(issuer),
+			phrase.Series(g.names, maxShownNames))}
 		if g.first.wildcard && g.first.has(tagIssueWild) {
 			f.Advice = "Add an issuewild record for the authority before the next renewal, or renew with names that have no " +
 				"wildcard."
@@ -187,12 +189,12 @@ func (r *renewal) refusal(issuer string) string {
 	case len(r.strange()) > 0 || len(domains)+len(other) == 0:
 		return fmt.Sprintf("The CAA records of %s forbid every authority to issue, including %s, which issued this "+
 			"certificate",
-			r.domain, diag.Quote(issuer))
+			r.domain, phrase.Quote(issuer))
 	case len(domains) == 0:
 		return fmt.Sprintf("The CAA records of %s let no authority issue%s (%s), and so not %s, which issued this "+
 			"certificate",
-			r.domain, kind, r.property(r.wildcard), diag.Quote(issuer))
+			r.domain, kind, r.property(r.wildcard), phrase.Quote(issuer))
 	}
 	return fmt.Sprintf("The CAA records of %s allow %s to issue%s, and not %s, which issued this certificate", r.domain,
-		diag.Quote(strings.Join(domains, ", ")), kind, diag.Quote(issuer))
+		phrase.Quote(strings.Join(domains, ", ")), kind, phrase.Quote(issuer))
 }

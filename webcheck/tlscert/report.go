@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 )
 
@@ -31,7 +31,7 @@ const (
 
 // Values lists the faults.
 func (ChainIssue) Values() []string {
-	return diag.Values(Incomplete, wrongOrder, extra, expiredExtra, expiredIntermediate, weakSignature)
+	return kit.Values(Incomplete, wrongOrder, extra, expiredExtra, expiredIntermediate, weakSignature)
 }
 
 // A VersionSupport says whether the server speaks a version.
@@ -91,7 +91,7 @@ const (
 )
 
 // Values lists the statuses.
-func (OCSPStatus) Values() []string { return diag.Values(ocspGood, ocspRevoked, ocspUnknown) }
+func (OCSPStatus) Values() []string { return kit.Values(ocspGood, ocspRevoked, ocspUnknown) }
 
 // SCTSource is by what way a timestamp came (RFC 6962 section 3.3): certificate, tls or ocsp.
 type SCTSource string
@@ -103,7 +103,7 @@ const (
 )
 
 // Values lists the ways.
-func (SCTSource) Values() []string { return diag.Values(sctEmbedded, sctHandshake, sctStapled) }
+func (SCTSource) Values() []string { return kit.Values(sctEmbedded, sctHandshake, sctStapled) }
 
 // An SCT is a signed certificate timestamp: the promise of a log to publish the certificate.
 type SCT struct {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 )
 
@@ -22,7 +23,7 @@ const (
 )
 
 // Values lists the details.
-func (Detail) Values() []string { return diag.Values(Summary, Full) }
+func (Detail) Values() []string { return kit.Values(Summary, Full) }
 
 // An AddressReport is the result for one of several addresses of the host.
 type AddressReport struct {
@@ -51,11 +52,11 @@ const (
 
 // Values lists the outcomes.
 func (AddressOutcome) Values() []string {
-	return diag.Values(addressSpeaks, addressFailed, addressRefused, addressUnanswered, addressLeftOut)
+	return kit.Values(addressSpeaks, addressFailed, addressRefused, addressUnanswered, addressLeftOut)
 }
 
 // addresses describes all addresses, if there are several.
-func (x *examination) addresses() []AddressReport { return diag.Map(x.places, (*place).report) }
+func (x *examination) addresses() []AddressReport { return kit.Map(x.places, (*place).report) }
 
 func (p *place) report() AddressReport {
 	a := AddressReport{Address: p.addr.String(), IPVersion: diag.IP{Addr: p.addr}.Version(), State: p.part().State,
@@ -163,7 +164,7 @@ const (
 )
 
 // Values lists the outcomes.
-func (BareOutcome) Values() []string { return diag.Values(bareSame, bareOther, bareRefused) }
+func (BareOutcome) Values() []string { return kit.Values(bareSame, bareOther, bareRefused) }
 
 func (e *evidence) withoutSNI() WithoutSNI {
 	switch {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/pki/revocation"
 	"golang.org/x/crypto/ocsp"
@@ -38,7 +40,7 @@ const (
 )
 
 // Values lists the ways.
-func (RevocationMethod) Values() []string { return diag.Values(byStaple, byOCSP, byCRL) }
+func (RevocationMethod) Values() []string { return kit.Values(byStaple, byOCSP, byCRL) }
 
 // Revocation says whether the authority took the certificate of the server back.
 type Revocation struct {
@@ -76,7 +78,7 @@ func (e *evidence) askRevocation(ctx context.Context) {
 	}
 	path := e.verify(chain)
 	if len(path) == 0 {
-		path = slices.Concat(diag.Map(follow(chain), func(i int) *x509.Certificate { return chain[i] }), e.fetched)
+		path = slices.Concat(kit.Map(follow(chain), func(i int) *x509.Certificate { return chain[i] }), e.fetched)
 	}
 	bounded, cancel := context.WithTimeout(ctx, revocationTimeout)
 	defer cancel()
@@ -91,7 +93,7 @@ func (e *evidence) askRevocation(ctx context.Context) {
 	for i, list := range answers {
 		for _, c := range list {
 			if i > 1 {
-				c.Certificate = diag.Clip(subject(path[i/2]), maxSubject)
+				c.Certificate = phrase.Clip(subject(path[i/2]), maxSubject)
 				if c.Status == revocation.Revoked {
 					e.revokedIssuers = append(e.revokedIssuers, path[i/2])
 				}
@@ -108,7 +110,7 @@ const maxSubject = 100
 func ask(now time.Time, cert *x509.Certificate, method RevocationMethod, urls []string,
 	of func(url string) revocation.Answer) (list []RevocationCheck) {
 	for _, target := range urls[:min(len(urls), maxServices)] {
-		c := RevocationCheck{Method: method, URL: diag.Clip(strings.ToValidUTF8(target, "\uFFFD"), maxShownURL)}
+		c := RevocationCheck{Method: method, URL: phrase.Clip(strings.ToValidUTF8(target, "\uFFFD"), maxShownURL)}
 		if now.After(cert.NotAfter) {
 			c.take(revocation.Answer{Status: revocation.LeftOut,
 				Err: errors.New("authorities say nothing of certificates that have expired")}) // RFC 5280 section 3.3

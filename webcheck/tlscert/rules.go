@@ -8,31 +8,31 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
-type rule = diag.Rule[*evidence]
-
 // rules is the table of all that is examined, in the order in which a client would meet it.
-var rules = sync.OnceValue(func() diag.Rules[*evidence] {
-	fromServer, fromScan := []diag.Source{ground.SourceServer}, []diag.Source{sourceScan}
+var rules = sync.OnceValue(func() rule.Rules[*evidence] {
+	fromServer, fromScan := []rule.Source{ground.SourceServer}, []rule.Source{sourceScan}
 	return slices.Concat(reachRules(), addressRules.Reading(fromServer...),
 		connectionRules.Reading(fromServer...), handshakeRules(),
-		helloRules.With(rule{Reads: fromScan, Category: factorConnection, HoldsWhenUnanswered: true}),
-		clientRules.With(rule{Reads: fromServer, DependsOn: []diag.Code{"tls.host.handshake"}}),
-		productRules.With(rule{Reads: fromServer, Category: factorChain, When: certified}), validityRules,
+		helloRules.With(rule.Rule[*evidence]{Reads: fromScan, Category: factorConnection, HoldsWhenUnanswered: true}),
+		clientRules.With(rule.Rule[*evidence]{Reads: fromServer, DependsOn: []diag.Code{"tls.host.handshake"}}),
+		productRules.With(rule.Rule[*evidence]{Reads: fromServer, Category: factorChain, When: certified}), validityRules,
 		presentedRules.Reading(fromServer...), differenceRules.Reading(fromServer...),
-		scanDifferenceRules.With(rule{Reads: fromScan, HoldsWhenUnanswered: true}),
-		certificateRules.With(rule{Reads: fromServer, Category: factorCertificate}),
-		chainRules.With(rule{Reads: fromServer, Category: factorChain, When: certified}),
-		distrustRules.With(rule{Reads: fromServer, Category: factorChain}),
-		keyRules.With(rule{Reads: fromServer, Category: factorKey, When: certified}), formRules.Reading(fromServer...),
-		versionRules.With(rule{Reads: fromScan, Category: factorProtocol, When: scanned, HoldsWhenUnanswered: true}),
-		cipherRules.With(rule{Reads: fromScan, Category: factorCipher, When: offers}),
-		featureRules.With(rule{Reads: fromScan, Category: factorProtocol}),
-		playedRules.With(rule{Reads: fromScan, Category: factorConnection, When: playable, HoldsWhenUnanswered: true}),
-		issuanceRules.With(rule{Reads: fromServer, Category: factorIssuance, When: stapled}),
-		daneRules.With(rule{Reads: []diag.Source{sourceDANE}, Category: factorIssuance}),
-		revocationRules, caaRules.With(rule{Reads: []diag.Source{sourceCAA}, Category: factorIssuance}))
+		scanDifferenceRules.With(rule.Rule[*evidence]{Reads: fromScan, HoldsWhenUnanswered: true}),
+		certificateRules.With(rule.Rule[*evidence]{Reads: fromServer, Category: factorCertificate}),
+		chainRules.With(rule.Rule[*evidence]{Reads: fromServer, Category: factorChain, When: certified}),
+		distrustRules.With(rule.Rule[*evidence]{Reads: fromServer, Category: factorChain}),
+		keyRules.With(rule.Rule[*evidence]{Reads: fromServer, Category: factorKey, When: certified}), formRules.Reading(fromServer...),
+		versionRules.With(rule.Rule[*evidence]{Reads: fromScan, Category: factorProtocol, When: scanned, HoldsWhenUnanswered: true}),
+		cipherRules.With(rule.Rule[*evidence]{Reads: fromScan, Category: factorCipher, When: offers}),
+		featureRules.With(rule.Rule[*evidence]{Reads: fromScan, Category: factorProtocol}),
+		playedRules.With(rule.Rule[*evidence]{Reads: fromScan, Category: factorConnection, When: playable, HoldsWhenUnanswered: true}),
+		issuanceRules.With(rule.Rule[*evidence]{Reads: fromServer, Category: factorIssuance, When: stapled}),
+		daneRules.With(rule.Rule[*evidence]{Reads: []rule.Source{sourceDANE}, Category: factorIssuance}),
+		revocationRules, caaRules.With(rule.Rule[*evidence]{Reads: []rule.Source{sourceCAA}, Category: factorIssuance}))
 })
 
 // server makes the rules about facts that other checks of servers meet as well.
@@ -45,24 +45,24 @@ func (e *evidence) oversized() bool {
 	return e.failed(fetch.TLS) && strings.Contains(e.failure.Message, "exceeds maximum")
 }
 
-func reachRules() diag.Rules[*evidence] {
+func reachRules() rule.Rules[*evidence] {
 	return server.Rules(
-		rule{Fact: ground.NotLookedUp, Code: "tls.host.unknown"},
-		rule{Fact: ground.Silent, Code: "tls.server.unknown"},
-		rule{Fact: ground.NoName, Code: "tls.host.nxdomain"},
-		rule{Fact: ground.NoAddress, Code: "tls.host.address", NoScore: true},
-		rule{Fact: ground.NotPublic, Code: "tls.host.blocked", NoScore: true},
-		rule{Fact: ground.Refused, Code: "tls.host.connection", NoScore: true},
+		rule.Rule[*evidence]{Fact: ground.NotLookedUp, Code: "tls.host.unknown"},
+		rule.Rule[*evidence]{Fact: ground.Silent, Code: "tls.server.unknown"},
+		rule.Rule[*evidence]{Fact: ground.NoName, Code: "tls.host.nxdomain"},
+		rule.Rule[*evidence]{Fact: ground.NoAddress, Code: "tls.host.address", NoScore: true},
+		rule.Rule[*evidence]{Fact: ground.NotPublic, Code: "tls.host.blocked", NoScore: true},
+		rule.Rule[*evidence]{Fact: ground.Refused, Code: "tls.host.connection", NoScore: true},
 	)
 }
 
-var connectionRules = diag.Rules[*evidence]{{
+var connectionRules = rule.Rules[*evidence]{{
 	Code: "tls.handshake.plain", Severity: diag.Critical, NoScore: true,
 	DependsOn: []diag.Code{"tls.host.connection"}, Ref: "RFC 8446 section 5.1",
 	Title: "Server does not speak TLS on this port", Requirement: "The server speaks TLS",
 	Advice: "Enable TLS on the port, or check the port: protocols with STARTTLS begin without TLS.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.failure != nil && e.scan != nil && e.scan.NotTLS, "What %s sends is not TLS.", e.server())
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.failure != nil && e.scan != nil && e.scan.NotTLS, "What %s sends is not TLS.", e.server())
 	},
 }, {
 	Code: "tls.handshake.oversized", Severity: diag.Critical, NoScore: true,
@@ -70,14 +70,14 @@ var connectionRules = diag.Rules[*evidence]{{
 	Title:       "TLS handshake message is too long for clients",
 	Requirement: "The messages of the TLS handshake are of a usual size",
 	Advice:      "Configure a chain of the certificate and its intermediates only; these take a few kilobytes.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.oversized(), "%s announces a handshake message beyond the 256 KiB that clients "+
-			"read at most.", diag.Upper(e.server()))
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.oversized(), "%s announces a handshake message beyond the 256 KiB that clients "+
+			"read at most.", phrase.Capitalize(e.server()))
 	},
 }}
 
-func handshakeRules() diag.Rules[*evidence] {
-	return server.Rules(rule{
+func handshakeRules() rule.Rules[*evidence] {
+	return server.Rules(rule.Rule[*evidence]{
 		Fact: ground.Handshake, Code: "tls.host.handshake", NoScore: true,
 		DependsOn: []diag.Code{"tls.host.connection", "tls.handshake.plain", "tls.handshake.oversized"},
 		Advice: "Look for the reason in the log of the server: often no certificate is configured for the name, or its " +
@@ -86,17 +86,17 @@ func handshakeRules() diag.Rules[*evidence] {
 }
 
 // clientRules are about who can connect.
-var clientRules = diag.Rules[*evidence]{{
+var clientRules = rule.Rules[*evidence]{{
 	Code: "tls.handshake.client_certificate", Severity: diag.Info, Ref: "RFC 8446 section 4.3.2",
 	Title: "Server asks clients for a certificate", Requirement: "The server asks for no certificate of the client",
 	Advice: "Disable client certificates unless only known clients should connect.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.demandsClient() {
-			return diag.Fail("%s ends the connection unless the client shows a certificate.", diag.Upper(e.server()))
+			return rule.Fail("%s ends the connection unless the client shows a certificate.", phrase.Capitalize(e.server()))
 		}
 		old := scanned(e) && e.scan.Old != nil && e.scan.Old.ClientCertificate
-		return diag.FailIf(e.asksClient || old, "%s asks for a certificate of the client. The handshake was completed "+
-			"without one; whether the application refuses such clients was not tested.", diag.Upper(e.server()))
+		return rule.FailIf(e.asksClient || old, "%s asks for a certificate of the client. The handshake was completed "+
+			"without one; whether the application refuses such clients was not tested.", phrase.Capitalize(e.server()))
 	},
 }, {
 	Code: "tls.handshake.uncommon", Severity: diag.Error, Weight: 10, Category: factorConnection,
@@ -107,8 +107,8 @@ var clientRules = diag.Rules[*evidence]{{
 	When: func(e *evidence) bool {
 		return !e.demandsClient() && !e.anonymous() && e.broken == nil && !e.stumbles()
 	},
-	Fails: func(e *evidence) diag.Failures {
-		return e.explain(diag.FailIf(e.failure != nil,
+	Fails: func(e *evidence) rule.Failures {
+		return e.explain(rule.FailIf(e.failure != nil,
 			"A client with the usual cipher suites, groups and signatures fails: %s.", reasonOf(e.failure)))
 	},
 }}
@@ -122,22 +122,22 @@ func reasonOf(f *fetch.Error) string {
 	if !ok {
 		reason = f.Message
 	}
-	return diag.Quote(reason)
+	return phrase.Quote(reason)
 }
 
 // The factors of the score, in the order of a reader.
 var (
-	factorConnection  = diag.Category{Code: "connection", Label: "Connection"}
-	factorCertificate = diag.Category{Code: "certificate", Label: "Certificate and name"}
-	factorChain       = diag.Category{Code: "chain", Label: "Chain and trust"}
-	factorKey         = diag.Category{Code: "key", Label: "Keys and signatures"}
-	factorProtocol    = diag.Category{Code: "protocol", Label: "Protocol versions"}
-	factorCipher      = diag.Category{Code: "cipher", Label: "Cipher suites"}
-	factorIssuance    = diag.Category{Code: "issuance", Label: "Transparency, revocation and CAA"}
+	factorConnection  = rule.Category{Code: "connection", Label: "Connection"}
+	factorCertificate = rule.Category{Code: "certificate", Label: "Certificate and name"}
+	factorChain       = rule.Category{Code: "chain", Label: "Chain and trust"}
+	factorKey         = rule.Category{Code: "key", Label: "Keys and signatures"}
+	factorProtocol    = rule.Category{Code: "protocol", Label: "Protocol versions"}
+	factorCipher      = rule.Category{Code: "cipher", Label: "Cipher suites"}
+	factorIssuance    = rule.Category{Code: "issuance", Label: "Transparency, revocation and CAA"}
 )
 
 // texts are the verdicts in words, where title and advice of the gravest finding do not say it better.
-var texts = diag.Texts{
+var texts = rule.Texts{
 	"excellent": {
 		Headline: "Certificate and TLS configuration are in order",
 		Sub:      "Clients trust the certificate and connect securely. Keep renewal automated.",

@@ -11,21 +11,24 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 )
 
 func certified(e *evidence) bool { return e.tls != nil }
 
-var certificateRules = diag.Rules[*evidence]{{
+var certificateRules = rule.Rules[*evidence]{{
 	Code: "tls.certificate.missing", Severity: diag.Critical, Weight: 10,
 	DependsOn: []diag.Code{"tls.host.handshake"}, Ref: "RFC 9325 section 4.1",
 	Title: "Server sends no certificate", Requirement: "The server sends a certificate",
 	Advice: "Configure a certificate, and disable anonymous cipher suites: anyone can impersonate the server.",
 	When:   func(e *evidence) bool { return certified(e) || e.anonymous() },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!certified(e), "%s accepts anonymous cipher suites only, with which it shows no "+
-			"certificate.", diag.Upper(e.server()))
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(!certified(e), "%s accepts anonymous cipher suites only, with which it shows no "+
+			"certificate.", phrase.Capitalize(e.server()))
 	},
 }, {
 	Code: "tls.certificate.unread", Severity: diag.Error, StateIfFailed: diag.Unknown,
@@ -33,10 +36,10 @@ var certificateRules = diag.Rules[*evidence]{{
 	Title: "Certificate could not be read", Requirement: "The certificate can be read",
 	Advice: "Enable a common cipher suite and group: the certificate is sent encrypted in a way that this client does not support.",
 	When:   func(e *evidence) bool { return certified(e) || scanned(e) && !e.anonymous() && e.broken == nil },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!certified(e),
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(!certified(e),
 			"%s sends its certificate encrypted by a key exchange or cipher that "+
-				"this client does not support.", diag.Upper(e.server()))
+				"this client does not support.", phrase.Capitalize(e.server()))
 	},
 }, {
 	Code: "tls.certificate.malformed", Severity: diag.Error, Weight: 5, DependsOn: []diag.Code{"tls.host.handshake"},
@@ -44,8 +47,8 @@ var certificateRules = diag.Rules[*evidence]{{
 	Title: "Certificate is malformed or of an unknown kind", Requirement: "The certificates follow the X.509 format",
 	Advice: "Have the certificate reissued by a public authority, with an RSA key or an ECDSA key on P-256.",
 	When:   func(e *evidence) bool { return len(e.served) > 0 || e.broken != nil },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.broken != nil, "A certificate of the chain that %s sends cannot be read.", e.server())
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.broken != nil, "A certificate of the chain that %s sends cannot be read.", e.server())
 	},
 }, {
 	Code: "tls.certificate.name", Severity: diag.Critical, Weight: 20, Fact: ground.OtherName,
@@ -61,9 +64,9 @@ var certificateRules = diag.Rules[*evidence]{{
 	Requirement: "The validity period is within the limit of browsers",
 	Advice:      "Have the certificate reissued with a shorter validity, and automate renewal.",
 	When:        func(e *evidence) bool { return certified(e) && !e.described().SelfSigned && unrecognized(e) },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		limit, whose := e.longest()
-		return diag.FailIf(life(e.leaf()) > limit, "The certificate is valid for %d days; %s allows %d.",
+		return rule.FailIf(life(e.leaf()) > limit, "The certificate is valid for %d days; %s allows %d.",
 			int((life(e.leaf())+day-1)/day), whose, int(limit/day))
 	},
 }}
@@ -71,11 +74,11 @@ var certificateRules = diag.Rules[*evidence]{{
 // validityRules are about the time; the rules about products say what matters of certificates that were never meant for
 // clients.
 var validityRules = installing(server.Rules(
-	rule{Fact: ground.Expired, Code: "tls.certificate.expired", Weight: 20, Category: factorCertificate, When: unrecognized},
-	rule{Fact: ground.NotYetValid, Code: "tls.certificate.early", Weight: 20, Category: factorCertificate,
+	rule.Rule[*evidence]{Fact: ground.Expired, Code: "tls.certificate.expired", Weight: 20, Category: factorCertificate, When: unrecognized},
+	rule.Rule[*evidence]{Fact: ground.NotYetValid, Code: "tls.certificate.early", Weight: 20, Category: factorCertificate,
 		When: unrecognized},
-	rule{Fact: ground.ExpiresNow, Code: "tls.certificate.expires_now", Weight: 3, Category: factorCertificate},
-	rule{Fact: ground.Expiring, Code: "tls.certificate.expiring", Weight: 3, Category: factorCertificate},
+	rule.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "tls.certificate.expires_now", Weight: 3, Category: factorCertificate},
+	rule.Rule[*evidence]{Fact: ground.Expiring, Code: "tls.certificate.expiring", Weight: 3, Category: factorCertificate},
 ))
 
 // anonymous reports whether the server accepts suites without a certificate only.
@@ -117,16 +120,16 @@ func (e *evidence) longest() (time.Duration, string) {
 // maxShownNames bounds the names of a certificate in a sentence.
 const maxShownNames = 5
 
-func mismatch(e *evidence) diag.Failures {
+func mismatch(e *evidence) rule.Failures {
 	if e.tls.HostnameMatch {
 		return nil
 	}
-	names := append(diag.Map(e.leaf().DNSNames, diag.Quote), diag.Map(e.leaf().IPAddresses, net.IP.String)...)
+	names := append(kit.Map(e.leaf().DNSNames, phrase.Quote), kit.Map(e.leaf().IPAddresses, net.IP.String)...)
 	what := "the name"
 	if _, isIP := e.req.Host.IP(); isIP && e.req.ServerName.IsZero() {
 		what = "the address"
 	}
-	f := diag.Failure{Target: e.name}
+	f := rule.Failure{Target: e.name}
 	switch n := len(names); {
 	case e.addressAsName():
 		f.Detail = fmt.Sprintf("The certificate has the address %s as a DNS name. Clients compare addresses with entries of the "+
@@ -135,7 +138,7 @@ func mismatch(e *evidence) diag.Failures {
 			"(iPAddress), such as IP:" + e.name + " in OpenSSL."
 	case n == 0 && e.leaf().Subject.CommonName != "":
 		f.Detail = fmt.Sprintf("The certificate does not match %s %s: it lists no names, and clients ignore its common name %s.",
-			what, e.name, diag.Quote(e.leaf().Subject.CommonName))
+			what, e.name, phrase.Quote(e.leaf().Subject.CommonName))
 	case n == 0:
 		f.Detail = fmt.Sprintf("The certificate does not match %s %s: it lists no names at all.", what, e.name)
 	case n > maxShownNames:
@@ -150,7 +153,7 @@ func mismatch(e *evidence) diag.Failures {
 			f.Advice = "Get a certificate for both names, with and without www., and install it on both."
 		}
 	}
-	return diag.Failures{f}
+	return rule.Failures{f}
 }
 
 // addressAsName reports whether the certificate covers an address by a name of another type, which counts for nothing
@@ -163,14 +166,14 @@ func (e *evidence) addressAsName() bool {
 	})
 }
 
-var keyRules = diag.Rules[*evidence]{{
+var keyRules = rule.Rules[*evidence]{{
 	Code: "tls.key.weak", Severity: diag.Error, Weight: 10, Ref: "Baseline Requirements section 6.1.5",
 	Title: "Certificate has a weak key", Requirement: "The keys of the certificates are strong",
 	Advice: "Generate a new key, ECDSA on P-256 or RSA with 2048 bits or more, and get a certificate for it.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.needed(), func(c *x509.Certificate) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.needed(), func(c *x509.Certificate) rule.Failures {
 			key := pki.DescribeKey(c.PublicKey, c.RawSubjectPublicKeyInfo)
-			return diag.FailIf(key.Weak, "The key of the certificate for %s is weak: %s.", subject(c), key.WeakReason)
+			return rule.FailIf(key.Weak, "The key of the certificate for %s is weak: %s.", subject(c), key.WeakReason)
 		})
 	},
 }, {
@@ -178,9 +181,9 @@ var keyRules = diag.Rules[*evidence]{{
 	Title:       "Certificate is signed with a broken hash",
 	Requirement: "The certificates are signed with SHA-256 or better",
 	Advice:      "Have the certificates reissued: browsers refuse signatures with SHA-1 and MD5.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.weaklySigned(), func(c *x509.Certificate) diag.Failures {
-			return diag.Fail("The certificate for %s is signed with %s.", subject(c), c.SignatureAlgorithm)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.weaklySigned(), func(c *x509.Certificate) rule.Failures {
+			return rule.Fail("The certificate for %s is signed with %s.", subject(c), c.SignatureAlgorithm)
 		})
 	},
 }}

@@ -10,6 +10,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/internal/lint"
 )
 
@@ -26,14 +27,14 @@ const (
 	whyIncomplete = "browsers fetch the missing certificate or know it already, so that only other clients fail"
 )
 
-var chainRules = diag.Rules[*evidence]{{
+var chainRules = rule.Rules[*evidence]{{
 	Code: "tls.chain.self_signed", Severity: diag.Critical, Weight: 20, Fact: ground.Untrusted, Differs: whyUntrusted,
 	Ref:   "RFC 5280 section 6.1",
 	Title: "Certificate is self-signed", Requirement: "The certificate is issued by an authority",
 	Advice: "Get a certificate from a public authority; with ACME it is free and automatic.",
 	When:   func(e *evidence) bool { return certified(e) && unrecognized(e) },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!e.tls.Trusted && e.described().SelfSigned,
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(!e.tls.Trusted && e.described().SelfSigned,
 			"The certificate for %s is signed with its own key, so "+"no authority vouches for it.", subject(e.leaf()))
 	},
 }, {
@@ -42,7 +43,7 @@ var chainRules = diag.Rules[*evidence]{{
 	Title: "Certificate chain is incomplete", Requirement: "The server sends the intermediate certificates",
 	Advice: "Configure the whole chain with its intermediate certificates, such as fullchain.pem, instead of the certificate " +
 		"of the server alone.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if !e.missesKnown() {
 			return nil
 		}
@@ -56,7 +57,7 @@ var chainRules = diag.Rules[*evidence]{{
 		case e.repairTried:
 			detail += " It could not be fetched from the URL in the certificate, either."
 		}
-		return diag.Fail("%s", detail)
+		return rule.Fail("%s", detail)
 	},
 }, {
 	Code: "tls.chain.untrusted", Severity: diag.Critical, Weight: 20, Fact: ground.Untrusted, Differs: whyUntrusted,
@@ -66,7 +67,7 @@ var chainRules = diag.Rules[*evidence]{{
 	Advice: "Install the intermediate certificates from the authority if they are missing; if the authority " +
 		"is private, use a public one for clients that you do not manage.",
 	When: func(e *evidence) bool { return certified(e) && !e.missesKnown() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.anchored || e.reason() != pki.UnknownAuthority && e.reason() != pki.Incomplete {
 			return nil
 		}
@@ -79,7 +80,7 @@ var chainRules = diag.Rules[*evidence]{{
 		if e.incomplete() {
 			also = "; the server does not send its certificate, so it may also be a missing intermediate certificate"
 		}
-		return diag.Fail("The chain ends at the issuer %s, which is not a trusted authority%s.",
+		return rule.Fail("The chain ends at the issuer %s, which is not a trusted authority%s.",
 			nameOf(pki.ParseName(e.top().RawIssuer)), also)
 	},
 }, {
@@ -90,9 +91,9 @@ var chainRules = diag.Rules[*evidence]{{
 	When: func(e *evidence) bool {
 		return certified(e) && (len(e.expiredIssuers()) > 0 || len(e.expiredPeers()) == 0)
 	},
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.expiredIssuers(), func(c *x509.Certificate) diag.Failures {
-			return diag.Fail("The certificate of the authority %s expired on %s.", subject(c),
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.expiredIssuers(), func(c *x509.Certificate) rule.Failures {
+			return rule.Fail("The certificate of the authority %s expired on %s.", subject(c),
 				c.NotAfter.UTC().Format(time.DateOnly))
 		})
 	},
@@ -111,16 +112,16 @@ var chainRules = diag.Rules[*evidence]{{
 	Requirement: "The chain keeps the name constraints of its authorities",
 	Advice: "Get a certificate for the name from an authority whose name constraints permit it, or have the authority " +
 		"certified again with constraints that do.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if !e.misnamed() {
 			return nil
 		}
 		for _, f := range e.faults {
 			if f.ID == "constraints.violated" {
-				return diag.Fail("The certificate for %s breaks name constraints. %s.", subject(f.Cert), f.Detail)
+				return rule.Fail("The certificate for %s breaks name constraints. %s.", subject(f.Cert), f.Detail)
 			}
 		}
-		return diag.Fail("The chain is not valid: %s.", e.tls.TrustError)
+		return rule.Fail("The chain is not valid: %s.", e.tls.TrustError)
 	},
 }, {
 	Code: "tls.chain.invalid", Severity: diag.Critical, Weight: 10, Fact: ground.Untrusted, Differs: whyUntrusted,
@@ -128,12 +129,12 @@ var chainRules = diag.Rules[*evidence]{{
 	Title: "Certificate chain breaks a rule of its issuers", Requirement: "The chain keeps the rules that its issuers set",
 	Advice: "Get a certificate for TLS servers from an authority that may certify its names.",
 	When:   func(e *evidence) bool { return certified(e) && len(e.expiredIssuers()) == 0 && !e.misnamed() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		switch why := e.reason(); {
 		case why == pki.BadChain, why == pki.WrongUsage:
-			return diag.Fail("The chain is not valid: %s.", e.tls.TrustError)
+			return rule.Fail("The chain is not valid: %s.", e.tls.TrustError)
 		case e.anchored && why == pki.UnknownAuthority && len(e.weaklySigned()) == 0:
-			return diag.Fail("The chain is not valid: a certificate is not signed with the key of its issuer.")
+			return rule.Fail("The chain is not valid: a certificate is not signed with the key of its issuer.")
 		}
 		return nil
 	},
@@ -143,7 +144,7 @@ var chainRules = diag.Rules[*evidence]{{
 	Requirement: "The intermediate certificates outlive that of the server",
 	Advice:      "Install the current intermediate certificates of the authority before then.",
 	When:        func(e *evidence) bool { return certified(e) && len(e.verified) > 1 },
-	Fails: func(e *evidence) (list diag.Failures) {
+	Fails: func(e *evidence) (list rule.Failures) {
 		outlives := func(c *x509.Certificate) bool { return !c.NotAfter.Before(e.leaf().NotAfter) }
 		for _, path := range e.paths {
 			if !slices.ContainsFunc(path, func(c *x509.Certificate) bool { return !outlives(c) }) {
@@ -152,7 +153,7 @@ var chainRules = diag.Rules[*evidence]{{
 		}
 		for _, c := range e.verified[1:] {
 			if !outlives(c) {
-				list = append(list, diag.Failure{
+				list = append(list, rule.Failure{
 					Detail: fmt.Sprintf("The certificate of the authority %s expires on %s, and that of the server on %s.",
 						subject(c), c.NotAfter.UTC().Format(time.DateOnly), e.leaf().NotAfter.UTC().Format(time.DateOnly)),
 					Due: c.NotAfter,
@@ -166,8 +167,8 @@ var chainRules = diag.Rules[*evidence]{{
 	Title:       "Certificates are sent in the wrong order",
 	Requirement: "Each certificate is followed by that of its issuer",
 	Advice:      "Put the certificate of the server first, and each issuer after the certificate that it signed.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.disordered(),
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.disordered(),
 			"The server sends %d certificates, and an issuer comes before what it signed; some "+
 				"clients refuse that in TLS 1.2 and earlier.", len(e.served))
 	},
@@ -179,13 +180,13 @@ var chainRules = diag.Rules[*evidence]{{
 	When: func(e *evidence) bool {
 		return certified(e) && (len(e.extra()) > 0 || len(e.expiredPeers()) == len(e.expiredIssuers()))
 	},
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.extra(), func(c *x509.Certificate) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.extra(), func(c *x509.Certificate) rule.Failures {
 			also := ""
 			if e.now.After(c.NotAfter) {
 				also = ", and expired on " + c.NotAfter.UTC().Format(time.DateOnly)
 			}
-			return diag.Fail("The certificate for %s belongs to no path from the certificate of the server%s.", subject(c), also)
+			return rule.Fail("The certificate for %s belongs to no path from the certificate of the server%s.", subject(c), also)
 		})
 	},
 }}
@@ -212,14 +213,14 @@ func (e *evidence) lint(chain []*x509.Certificate) {
 	}
 }
 
-func linted(id string, code diag.Code, severity diag.Severity, ref, title, requirement string) rule {
-	r := rule{Code: code, Severity: severity, Ref: ref, Title: title, Requirement: requirement}
+func linted(id string, code diag.Code, severity diag.Severity, ref, title, requirement string) rule.Rule[*evidence] {
+	r := rule.Rule[*evidence]{Code: code, Severity: severity, Ref: ref, Title: title, Requirement: requirement}
 	r.When = func(e *evidence) bool { // what breaks the whole chain is reported as such
 		return e.linted && (severity < diag.Error || e.reason() != pki.BadChain && e.reason() != pki.WrongUsage)
 	}
 	r.Advice = "Have the certificate reissued in the right form: clients differ in what they accept."
-	r.Fails = func(e *evidence) diag.Failures {
-		return diag.FailEach(e.faults, func(f lint.Fault) diag.Failures {
+	r.Fails = func(e *evidence) rule.Failures {
+		return rule.FailEach(e.faults, func(f lint.Fault) rule.Failures {
 			if f.ID != id {
 				return nil
 			}
@@ -227,14 +228,14 @@ func linted(id string, code diag.Code, severity diag.Severity, ref, title, requi
 			if f.Cert != nil {
 				whose = subject(f.Cert)
 			}
-			return diag.Fail("%s: %s.", whose, f.Detail)
+			return rule.Fail("%s: %s.", whose, f.Detail)
 		})
 	}
 	return r
 }
 
 // formRules are about the form of the certificates, one for each of package lint that no other rule reports.
-var formRules = diag.Rules[*evidence]{
+var formRules = rule.Rules[*evidence]{
 	linted("version.old", "tls.form.version_old", diag.Warning, "Baseline Requirements section 7.1.1",
 		"Certificate is not of version 3", "The certificates are of version 3"),
 	linted("serial.zero", "tls.form.serial_zero", diag.Warning, "RFC 5280 section 4.1.2.2",

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/internal/clients"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 )
@@ -23,12 +26,12 @@ func takes(properties ...probe.Property) func(*evidence) bool {
 }
 
 // reacts says that the server fails on a property, and who has it.
-func (e *evidence) reacts(p probe.Property, name string, why clients.Reason) diag.Failures {
+func (e *evidence) reacts(p probe.Property, name string, why clients.Reason) rule.Failures {
 	i := e.intolerant(p)
 	if i == nil {
 		return nil
 	}
-	return diag.Fail("The server at %s answers a plain ClientHello. One with %s fails: %s.%s", e.addr, name, i.Reaction,
+	return rule.Fail("The server at %s answers a plain ClientHello. One with %s fails: %s.%s", e.addr, name, i.Reaction,
 		e.locksOut(why))
 }
 
@@ -36,14 +39,14 @@ func (e *evidence) reacts(p probe.Property, name string, why clients.Reason) dia
 const maxNamedClients = 6
 
 // helloRules are about what a server does not take in a ClientHello, although clients have it.
-var helloRules = diag.Rules[*evidence]{{
+var helloRules = rule.Rules[*evidence]{{
 	Code: "tls.handshake.large_hello", Severity: diag.Error, Weight: 10, When: takes(probe.Large),
 	Ref:   "RFC 8446 section 5.1",
 	Title: "Server fails on a large ClientHello", Requirement: "The server accepts a large ClientHello",
 	Advice: "Update or reconfigure the load balancer, firewall or TLS library that drops it. Post-quantum key shares " +
 		"(X25519MLKEM768) make the ClientHello of current clients 1,500 to 1,900 octets long, which takes two TCP " +
 		"segments; it must be read until it is complete (tldr.fail).",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		i := e.intolerant(probe.Large)
 		if i == nil {
 			return nil
@@ -55,8 +58,8 @@ var helloRules = diag.Rules[*evidence]{{
 		if i.InRecords {
 			divided += " A small one fails as well where it is divided into two records."
 		}
-		return diag.Fail("The server at %s answers a ClientHello of %s. With %s: %s.%s%s", e.addr,
-			diag.Count(i.Answered, "octet"), diag.Count(i.Failed, "octet"), i.Reaction, divided,
+		return rule.Fail("The server at %s answers a ClientHello of %s. With %s: %s.%s%s", e.addr,
+			phrase.Count(i.Answered, "octet"), phrase.Count(i.Failed, "octet"), i.Reaction, divided,
 			e.locksOut(clients.LargeHello))
 	},
 }, {
@@ -65,7 +68,7 @@ var helloRules = diag.Rules[*evidence]{{
 	Title: "Server fails when a client also offers TLS 1.3", Requirement: "The server accepts offers of TLS 1.3",
 	Advice: "Update the load balancer or TLS library, or enable TLS 1.3. A server that does not support it has to choose " +
 		"an older version; clients do not try again without it.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		return e.reacts(probe.NewVersion, "TLS 1.3 among the versions", clients.TLS13Hello)
 	},
 }, {
@@ -74,7 +77,7 @@ var helloRules = diag.Rules[*evidence]{{
 	Title: "Server fails when a client offers ALPN", Requirement: "The server accepts offers of application protocols",
 	Advice: "Update the load balancer or TLS library that fails on it: browsers and other current clients always offer " +
 		"application protocols.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		failures := e.reacts(probe.Protocols, "ALPN", clients.ALPNHello)
 		if i := e.intolerant(probe.Protocols); i != nil && i.Alert == probe.NoApplicationProtocol {
 			failures[0].Advice = fmt.Sprintf("Add %s to the application protocols (ALPN) of the server: it only accepts others.",
@@ -89,7 +92,7 @@ var helloRules = diag.Rules[*evidence]{{
 	Requirement: "The server ignores unknown values",
 	Advice: "Update the load balancer, firewall or TLS library that drops them. Servers must ignore what they do not " +
 		"know, and browsers send reserved values to make sure that they do (GREASE, RFC 8701).",
-	Fails: func(e *evidence) (all diag.Failures) {
+	Fails: func(e *evidence) (all rule.Failures) {
 		for _, p := range []struct {
 			property probe.Property
 			name     string
@@ -146,18 +149,18 @@ func (e *evidence) untold(current bool) []clients.Outcome {
 }
 
 // lockedOut makes a failure for each reason for which some families fail.
-func (e *evidence) lockedOut(list []clients.Outcome) (all diag.Failures) {
+func (e *evidence) lockedOut(list []clients.Outcome) (all rule.Failures) {
 	for _, r := range clientReasons {
 		if some := names(because(list, r.reason)); len(some) > 0 {
-			all = append(all, diag.Failure{Advice: r.advice,
-				Detail: fmt.Sprintf("%s cannot connect to %s: %s.", diag.Series(some, maxNamedClients), e.addr, r.is)})
+			all = append(all, rule.Failure{Advice: r.advice,
+				Detail: fmt.Sprintf("%s cannot connect to %s: %s.", phrase.Series(some, maxNamedClients), e.addr, r.is)})
 		}
 	}
 	return all
 }
 
 // explain says why common clients fail, if families of clients show it.
-func (e *evidence) explain(failures diag.Failures) diag.Failures {
+func (e *evidence) explain(failures rule.Failures) rule.Failures {
 	native := e.native()
 	switch {
 	case len(failures) == 0 || native == nil:
@@ -174,18 +177,18 @@ func (e *evidence) explain(failures diag.Failures) diag.Failures {
 }
 
 // playedRules are about families of clients.
-var playedRules = diag.Rules[*evidence]{{
+var playedRules = rule.Rules[*evidence]{{
 	Code: "tls.client.current", Severity: diag.Error, Weight: 10, Ref: "RFC 9325 section 4.2",
 	Title: "Some current clients cannot connect", Requirement: "The current clients that were tried can connect",
 	Advice: "Enable what most clients have: ECDHE with AES-GCM, X25519 and P-256, and an RSA key or one on P-256.",
-	Fails:  func(e *evidence) diag.Failures { return e.lockedOut(e.untold(true)) },
+	Fails:  func(e *evidence) rule.Failures { return e.lockedOut(e.untold(true)) },
 }, {
 	Code: "tls.client.old", Severity: diag.Info, Ref: "RFC 9325 section 3.1",
 	Title: "Old clients cannot connect", Requirement: "The old clients that were tried can connect",
 	Advice: "Nothing has to be done unless the server has to serve such clients.",
-	Fails: func(e *evidence) diag.Failures {
-		details := diag.Map(e.lockedOut(e.untold(false)), func(f diag.Failure) string { return f.Detail })
-		return diag.FailIf(len(details) > 0, "%s", strings.Join(details, " "))
+	Fails: func(e *evidence) rule.Failures {
+		details := kit.Map(e.lockedOut(e.untold(false)), func(f rule.Failure) string { return f.Detail })
+		return rule.FailIf(len(details) > 0, "%s", strings.Join(details, " "))
 	},
 }}
 

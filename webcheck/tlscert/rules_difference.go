@@ -9,6 +9,9 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 )
 
@@ -16,10 +19,10 @@ const installAdvice = "Install the renewed certificate on every server that an a
 	"and include all of them in the renewal."
 
 // installing makes rules about the end of a certificate advise what is missing where a newer one is in use elsewhere.
-func installing(rules diag.Rules[*evidence]) diag.Rules[*evidence] {
+func installing(rules rule.Rules[*evidence]) rule.Rules[*evidence] {
 	for i := range rules {
 		fails := rules[i].Fails
-		rules[i].Fails = func(e *evidence) diag.Failures {
+		rules[i].Fails = func(e *evidence) rule.Failures {
 			list := fails(e)
 			for i := range list {
 				if e.replacement() != nil {
@@ -34,38 +37,38 @@ func installing(rules diag.Rules[*evidence]) diag.Rules[*evidence] {
 
 // differenceRules are about addresses of one host that are not set up alike. Other rules report the
 // address at fault; these say that the others are not.
-var differenceRules = diag.Rules[*evidence]{{
+var differenceRules = rule.Rules[*evidence]{{
 	Code: "tls.address.renewal", Severity: diag.Warning, Weight: 3, Category: factorCertificate, When: several,
 	Ref:   "RFC 1034 section 3.6.1",
 	Title: "Renewed certificate is not installed at every address", Requirement: "Every address has the renewed certificate",
 	Advice: installAdvice,
-	Fails:  func(e *evidence) diag.Failures { return e.whole.unrenewed() },
+	Fails:  func(e *evidence) rule.Failures { return e.whole.unrenewed() },
 }, {
 	Code: "tls.address.certificate", Severity: diag.Info, When: several, DependsOn: []diag.Code{"tls.address.renewal"},
 	Ref:         "RFC 1034 section 3.6.1",
 	Title:       "Addresses present certificates of different age",
 	Requirement: "The certificates at all addresses expire at about the same time",
 	Advice:      "Check that each server renews its certificate by itself, or install the same one everywhere.",
-	Fails:       func(e *evidence) diag.Failures { return e.whole.differentAge() },
+	Fails:       func(e *evidence) rule.Failures { return e.whole.differentAge() },
 }, {
 	Code: "tls.address.chain", Severity: diag.Info, When: several, Ref: "RFC 8446 section 4.4.2",
 	Title: "Addresses send different intermediate certificates", Requirement: "Every address sends the same intermediates",
 	Advice: "Install the same chain file everywhere: clients may accept the certificate at one address and not at another.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		return e.whole.differing("the certificates that they send with the same one of the server", e.whole.sharing(),
 			func(e *evidence) string {
-				return cmp.Or(diag.Series(diag.Map(e.tls.Peers[1:], subject), maxNamed), "none")
+				return cmp.Or(phrase.Series(kit.Map(e.tls.Peers[1:], subject), maxNamed), "none")
 			})
 	},
 }}
 
 // scanDifferenceRules are about what the scan found.
-var scanDifferenceRules = diag.Rules[*evidence]{{
+var scanDifferenceRules = rule.Rules[*evidence]{{
 	Code: "tls.address.version", Severity: diag.Warning, Weight: 2, Category: factorProtocol, When: several,
 	Ref:   "RFC 9325 section 3.1.1",
 	Title: "Addresses support different TLS versions", Requirement: "Every address supports the same TLS versions",
 	Advice: "Give every server the same TLS settings: what clients can use depends on the address that they happen to take.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		return e.whole.differing("protocol versions", e.whole.scanned(), func(e *evidence) string {
 			var list []string
 			for _, v := range e.scan.Versions { // other rules report older ones, with the addresses
@@ -73,7 +76,7 @@ var scanDifferenceRules = diag.Rules[*evidence]{{
 					list = append(list, v.Version.String())
 				}
 			}
-			return cmp.Or(diag.Series(list, len(list)), "neither TLS 1.2 nor TLS 1.3")
+			return cmp.Or(phrase.Series(list, len(list)), "neither TLS 1.2 nor TLS 1.3")
 		})
 	},
 }, {
@@ -81,13 +84,13 @@ var scanDifferenceRules = diag.Rules[*evidence]{{
 	Ref:   "RFC 9325 section 4.2",
 	Title: "Addresses accept different cipher suites", Requirement: "Every address accepts the same cipher suites",
 	Advice: "Give every server the same TLS settings.",
-	Fails:  func(e *evidence) diag.Failures { return e.whole.differentSuites() },
+	Fails:  func(e *evidence) rule.Failures { return e.whole.differentSuites() },
 }, {
 	Code: "tls.address.protocol", Severity: diag.Info, When: several, Ref: "RFC 7301 section 3.2",
 	Title:       "Addresses support different application protocols",
 	Requirement: "Every address supports the same application protocols",
 	Advice:      "Enable the same application protocols, such as HTTP/2, on every server.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		return e.whole.differing("application protocols", e.whole.scanned(), func(e *evidence) string {
 			list := slices.Clone(e.scan.ALPN)
 			if e.alpn != "" && !slices.Contains(list, e.alpn) {
@@ -97,7 +100,7 @@ var scanDifferenceRules = diag.Rules[*evidence]{{
 			if len(list) == 0 {
 				return "none"
 			}
-			return diag.Series(list, len(list))
+			return phrase.Series(list, len(list))
 		})
 	},
 }}
@@ -128,13 +131,13 @@ func (x *examination) scanned() []*evidence {
 }
 
 // differing fails if the descriptions of some parts differ; parts without one are left out.
-func (x *examination) differing(what string, parts []*evidence, say func(*evidence) string) diag.Failures {
+func (x *examination) differing(what string, parts []*evidence, say func(*evidence) string) rule.Failures {
 	values, at := x.grouped(parts, say)
 	if len(values) < 2 {
 		return nil
 	}
-	return diag.Fail("The addresses of %s differ in %s: %s.", x.parts[0].req.Host.Name(), what,
-		strings.Join(diag.Map(values, func(v string) string { return v + " at " + diag.Series(at[v], maxNamed) }), "; "))
+	return rule.Fail("The addresses of %s differ in %s: %s.", x.parts[0].req.Host.Name(), what,
+		strings.Join(kit.Map(values, func(v string) string { return v + " at " + phrase.Series(at[v], maxNamed) }), "; "))
 }
 
 // grouped lists the descriptions of some parts, and the addresses by description.
@@ -156,10 +159,10 @@ func (x *examination) grouped(parts []*evidence, say func(*evidence) string) (va
 // maxDifferences bounds the suites in a sentence.
 const maxDifferences = 3
 
-func (x *examination) differentSuites() diag.Failures {
+func (x *examination) differentSuites() rule.Failures {
 	scans := x.scanned()
 	values, at := x.grouped(scans, func(e *evidence) string {
-		ids := diag.Map(e.scan.Suites, func(s probe.SuiteResult) string { return fmt.Sprint(s.Version, s.Name) })
+		ids := kit.Map(e.scan.Suites, func(s probe.SuiteResult) string { return fmt.Sprint(s.Version, s.Name) })
 		slices.Sort(ids)
 		return strings.Join(ids, ",")
 	})
@@ -167,7 +170,7 @@ func (x *examination) differentSuites() diag.Failures {
 		return nil
 	}
 	var all []string
-	lists := diag.Map(values, func(v string) []string {
+	lists := kit.Map(values, func(v string) []string {
 		e := scans[slices.IndexFunc(scans, func(e *evidence) bool { return at[v][0] == e.addr.Addr().String() })]
 		names := e.suites(anySuite)
 		all = append(all, names...)
@@ -175,18 +178,18 @@ func (x *examination) differentSuites() diag.Failures {
 	})
 	slices.Sort(all)
 	all = slices.Compact(all)
-	clauses := diag.Map(lists, func(names []string) string {
+	clauses := kit.Map(lists, func(names []string) string {
 		missing := slices.DeleteFunc(slices.Clone(all), func(n string) bool { return slices.Contains(names, n) })
 		if len(missing) == 0 {
 			return "all of them"
 		}
-		return "all but " + diag.Series(missing, maxDifferences)
+		return "all but " + phrase.Series(missing, maxDifferences)
 	})
 	for i, v := range values {
-		clauses[i] += " at " + diag.Series(at[v], maxNamed)
+		clauses[i] += " at " + phrase.Series(at[v], maxNamed)
 	}
-	return diag.Fail("The addresses of %s accept %s together: %s.", x.parts[0].req.Host.Name(),
-		diag.Count(len(all), "cipher suite"), strings.Join(clauses, "; "))
+	return rule.Fail("The addresses of %s accept %s together: %s.", x.parts[0].req.Host.Name(),
+		phrase.Count(len(all), "cipher suite"), strings.Join(clauses, "; "))
 }
 
 // due reports whether a certificate is in the last third of its life, in which ACME clients renew.
@@ -220,13 +223,13 @@ func (e *evidence) replacement() *evidence {
 
 // unrenewed fails for each address with a certificate that needs renewal or has expired, where another one has a
 // newer certificate already.
-func (x *examination) unrenewed() (list diag.Failures) {
+func (x *examination) unrenewed() (list rule.Failures) {
 	for _, e := range x.parts {
 		newer := e.replacement()
 		if newer == nil {
 			continue
 		}
-		f := diag.Failure{Target: e.addr.Addr().String(), Due: e.leaf().NotAfter}
+		f := rule.Failure{Target: e.addr.Addr().String(), Due: e.leaf().NotAfter}
 		verb := "expires"
 		if e.now.After(e.leaf().NotAfter) {
 			verb, f.Due = "expired", time.Time{}
@@ -243,7 +246,7 @@ func (x *examination) unrenewed() (list diag.Failures) {
 const sameAge = 7 * day
 
 // differentAge fails if certificates of one type of key end at quite different times.
-func (x *examination) differentAge() diag.Failures {
+func (x *examination) differentAge() rule.Failures {
 	first, last := map[string]time.Time{}, map[string]time.Time{}
 	for _, e := range x.parts {
 		if e.leaf() == nil || e.now.After(e.leaf().NotAfter) {
@@ -259,7 +262,7 @@ func (x *examination) differentAge() diag.Failures {
 	}
 	for _, e := range x.parts {
 		if kind := e.kind(); kind != "" && last[kind].Sub(first[kind]) > sameAge {
-			return diag.Fail("The certificates with %s keys at the addresses of %s expire between %s and %s.", kind,
+			return rule.Fail("The certificates with %s keys at the addresses of %s expire between %s and %s.", kind,
 				e.req.Host.Name(), first[kind].UTC().Format(time.DateOnly), last[kind].UTC().Format(time.DateOnly))
 		}
 	}

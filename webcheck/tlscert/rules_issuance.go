@@ -6,23 +6,25 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"golang.org/x/crypto/ocsp"
 )
 
 // clockSkew is by how much a response may be ahead of the time here; OpenSSL allows as much.
 const clockSkew = 5 * time.Minute
 
-var issuanceRules = diag.Rules[*evidence]{{
+var issuanceRules = rule.Rules[*evidence]{{
 	Code: "tls.sct.missing", Severity: diag.Error, Weight: 5, Ref: "RFC 9162 section 6.3",
 	Title:       "Too few signed certificate timestamps",
 	Requirement: "The certificate has the timestamps that browsers ask for",
 	Advice:      "Have the certificate reissued with embedded timestamps: browsers refuse it as it is.",
 	When:        func(e *evidence) bool { return certified(e) && e.tls.Trusted && e.public() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		n, want := len(e.scts), e.wantedSCTs()
-		return diag.FailIf(n < want,
+		return rule.FailIf(n < want,
 			"The certificate comes with %s of Certificate Transparency logs; browsers ask for %d.",
-			diag.Count(n, "timestamp"), want)
+			phrase.Count(n, "timestamp"), want)
 	},
 }, {
 	Code: "tls.sct.invalid", Severity: diag.Error, Weight: 2, Ref: "RFC 6962 section 3.2",
@@ -32,14 +34,14 @@ var issuanceRules = diag.Rules[*evidence]{{
 	When: func(e *evidence) bool {
 		return certified(e) && (e.sctFault || slices.ContainsFunc(e.scts, func(s SCT) bool { return s.Verified != nil }))
 	},
-	Fails: func(e *evidence) (list diag.Failures) {
+	Fails: func(e *evidence) (list rule.Failures) {
 		if e.sctFault {
-			list = diag.Fail("A timestamp in the certificate cannot be read.")
+			list = rule.Fail("A timestamp in the certificate cannot be read.")
 		}
 		for _, s := range e.scts {
 			if s.Verified != nil && !*s.Verified {
-				list = append(list, diag.Failure{Target: s.Log,
-					Detail: fmt.Sprintf("The timestamp of the log %s is not signed for this certificate.", diag.Quote(s.Log))})
+				list = append(list, rule.Failure{Target: s.Log,
+					Detail: fmt.Sprintf("The timestamp of the log %s is not signed for this certificate.", phrase.Quote(s.Log))})
 			}
 		}
 		return list
@@ -51,8 +53,8 @@ var issuanceRules = diag.Rules[*evidence]{{
 	Advice: "Have the certificate reissued without the must-staple extension, and take the option out of the ACME client " +
 		"or the CSR: public authorities are ending OCSP.",
 	When: func(e *evidence) bool { return certified(e) && e.mustStaple() },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!e.stapleable(),
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(!e.stapleable(),
 			"The certificate has the extension must-staple and no URL of an OCSP responder, so no server can staple a "+
 				"response to it; some clients refuse such a connection.")
 	},
@@ -63,18 +65,18 @@ var issuanceRules = diag.Rules[*evidence]{{
 	Requirement: "The server staples the OCSP response that the certificate demands",
 	Advice:      "Enable OCSP stapling, and make the server fetch the response before the first connection.",
 	When:        func(e *evidence) bool { return certified(e) && e.mustStaple() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if len(e.staple) > 0 {
 			return nil
 		}
-		f := diag.Failure{Detail: "The certificate has the extension must-staple, and the handshake had no OCSP response; " +
+		f := rule.Failure{Detail: "The certificate has the extension must-staple, and the handshake had no OCSP response; " +
 			"some clients refuse such a connection."}
 		if why := e.responderFault(); why != "" {
 			f.Detail += " The OCSP responder that the certificate names gave none to this check either: " + why + "."
 			f.Advice = "Have the certificate reissued without the must-staple extension: without an answer of its OCSP " +
 				"responder no server can staple one."
 		}
-		return diag.Failures{f}
+		return rule.Failures{f}
 	},
 }, {
 	Code: "tls.ocsp.invalid", Severity: diag.Warning, Weight: 2, Ref: "RFC 6960 section 3.2",
@@ -82,11 +84,11 @@ var issuanceRules = diag.Rules[*evidence]{{
 	Requirement: "The stapled OCSP response is for the certificate, and signed by its issuer",
 	Advice:      "Make the server fetch the response again, and check that it knows the certificate of the issuer.",
 	When:        func(e *evidence) bool { return e.response != nil || e.ocspErr != nil },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.ocspErr == nil {
 			return nil
 		}
-		return diag.Fail("The stapled OCSP response cannot be used: %s.", e.ocspErr)
+		return rule.Fail("The stapled OCSP response cannot be used: %s.", e.ocspErr)
 	},
 }, {
 	Code: "tls.ocsp.revoked", Severity: diag.Critical, Weight: 10, DependsOn: []diag.Code{"tls.ocsp.invalid"},
@@ -94,7 +96,7 @@ var issuanceRules = diag.Rules[*evidence]{{
 	Title:       "Certificate was revoked",
 	Requirement: "The stapled OCSP response does not say that the certificate was revoked",
 	Advice:      "Generate a new key, get a new certificate and install it at once.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		c, _ := e.stapledCheck()
 		if e.response.Status != ocsp.Revoked {
 			return nil
@@ -103,7 +105,7 @@ var issuanceRules = diag.Rules[*evidence]{{
 		if c.Reason != "" {
 			why = " (reason " + string(c.Reason) + ")"
 		}
-		return diag.Failures{{Title: c.title(), Advice: remedies[c.Reason],
+		return rule.Failures{{Title: c.title(), Advice: remedies[c.Reason],
 			Detail: fmt.Sprintf("The stapled OCSP response says that the certificate was revoked on %s%s.",
 				e.response.RevokedAt.UTC().Format(time.DateOnly), why)}}
 	},
@@ -112,12 +114,12 @@ var issuanceRules = diag.Rules[*evidence]{{
 	Ref:   "RFC 6960 section 3.2",
 	Title: "Stapled OCSP response is not current", Requirement: "The stapled OCSP response is current",
 	Advice: "Make the server fetch the response again, and check its clock and its access to the OCSP server.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		from, until := e.response.ThisUpdate, e.response.NextUpdate
 		if e.now.Before(from.Add(-clockSkew)) {
-			return diag.Fail("The OCSP response is valid only from %s.", from.UTC().Format(time.RFC3339))
+			return rule.Fail("The OCSP response is valid only from %s.", from.UTC().Format(time.RFC3339))
 		}
-		return diag.FailIf(!until.IsZero() && e.now.After(until), "The OCSP response was valid until %s.",
+		return rule.FailIf(!until.IsZero() && e.now.After(until), "The OCSP response was valid until %s.",
 			until.UTC().Format(time.RFC3339))
 	},
 }, {
@@ -125,8 +127,8 @@ var issuanceRules = diag.Rules[*evidence]{{
 	Ref:   "RFC 6960 section 2.2",
 	Title: "Authority does not know the certificate", Requirement: "The authority knows the certificate",
 	Advice: "Ask the authority: the certificate may be too new, or may never have been issued.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.response.Status == ocsp.Unknown, "The OCSP response has the status unknown.")
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.response.Status == ocsp.Unknown, "The OCSP response has the status unknown.")
 	},
 }}
 
@@ -141,14 +143,14 @@ func (e *evidence) limited() bool {
 }
 
 // caaRules are about which authorities may issue the next certificate. The present one stays valid whatever they say.
-var caaRules = diag.Rules[*evidence]{{
+var caaRules = rule.Rules[*evidence]{{
 	Code: "tls.caa.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 8659 section 3",
 	Title: "CAA records could not be looked up", Requirement: "The name servers answer for CAA records",
 	Advice: "Check that every name server answers CAA queries: authorities do not issue when the lookup fails.",
 	When:   func(e *evidence) bool { return e.caa.asked && e.connected() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if err := e.caaFault(); err != nil {
-			return diag.Fail("%s", diag.Sentence(err.Error()))
+			return rule.Fail("%s", phrase.Sentence(err.Error()))
 		}
 		return nil
 	},
@@ -157,9 +159,9 @@ var caaRules = diag.Rules[*evidence]{{
 	Title: "CAA record has a syntax error", Requirement: "The CAA records follow the syntax",
 	Advice: "Write the domain of the authority, then parameters after a semicolon: a broken record authorizes nobody.",
 	When:   limited,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.caa.malformed(), func(record string) diag.Failures {
-			return diag.Fail("The CAA record %s of %s cannot be read.", record, e.caa.domain)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.caa.malformed(), func(record string) rule.Failures {
+			return rule.Fail("The CAA record %s of %s cannot be read.", record, e.caa.domain)
 		})
 	},
 }, {
@@ -167,9 +169,9 @@ var caaRules = diag.Rules[*evidence]{{
 	Title:       "Critical CAA property is unknown and forbids every certificate",
 	Requirement: "Authorities understand every critical CAA property",
 	Advice:      "Correct the tag of the record, or clear its critical flag.", When: limited,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.caa.strange(), func(record string) diag.Failures {
-			return diag.Fail("No authority understands the CAA record %s of %s, which is marked as critical.", record,
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.caa.strange(), func(record string) rule.Failures {
+			return rule.Fail("No authority understands the CAA record %s of %s, which is marked as critical.", record,
 				e.caa.domain)
 		})
 	},

@@ -6,6 +6,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // unrecognized reports whether no known product made the certificate. If one did, that is the cause of all else that
@@ -21,7 +22,7 @@ func (e *evidence) identify() {
 
 // productRules are about certificates that a product made by itself, one for each purpose that they have. Title and
 // advice are those of the product.
-var productRules = diag.Rules[*evidence]{
+var productRules = rule.Rules[*evidence]{
 	ofProduct(codeDefault, "Server presents the default certificate of a product",
 		"The certificate is not the default of a product",
 		"Get a certificate from a public authority and install it in place of the default."),
@@ -35,11 +36,11 @@ var productRules = diag.Rules[*evidence]{
 		adviceProxy),
 }
 
-func ofProduct(code diag.Code, title, requirement, advice string) rule {
-	return rule{
+func ofProduct(code diag.Code, title, requirement, advice string) rule.Rule[*evidence] {
+	return rule.Rule[*evidence]{
 		Code: code, Severity: diag.Critical, Weight: 5, Fact: ground.Untrusted, Differs: whyUntrusted,
 		Ref: "RFC 5280 section 6.1.1", Title: title, Requirement: requirement, Advice: advice,
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			p := e.product
 			if p == nil || p.code != code {
 				return nil
@@ -48,7 +49,7 @@ func ofProduct(code diag.Code, title, requirement, advice string) rule {
 			if !e.described().SelfSigned {
 				by = fmt.Sprintf(", issued by %s,", nameOf(pki.ParseName(e.leaf().RawIssuer)))
 			}
-			return diag.Failures{{
+			return rule.Failures{{
 				Title: p.title, Advice: p.advice,
 				Detail: fmt.Sprintf("The certificate for %s%s %s.", subject(e.leaf()), by, p.cause),
 			}}

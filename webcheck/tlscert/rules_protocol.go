@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/internal/clients"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 )
@@ -13,19 +15,19 @@ import (
 // scanned reports whether versions and cipher suites were found out.
 func scanned(e *evidence) bool { return e.scan != nil && e.scan.Any() }
 
-func speaks(detail string, versions ...probe.Version) func(e *evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
+func speaks(detail string, versions ...probe.Version) func(e *evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
 		var names []string
 		for _, v := range versions {
 			if e.scan.Supported(v) == probe.Yes {
 				names = append(names, v.String())
 			}
 		}
-		return diag.FailIf(len(names) > 0, "The server accepts %s%s", strings.Join(names, " and "), detail)
+		return rule.FailIf(len(names) > 0, "The server accepts %s%s", strings.Join(names, " and "), detail)
 	}
 }
 
-var versionRules = diag.Rules[*evidence]{{
+var versionRules = rule.Rules[*evidence]{{
 	Code: "tls.version.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 9325 section 3.1",
 	Title:       "Some versions and cipher suites could not be tried",
 	Requirement: "All versions and cipher suites could be tried",
@@ -33,9 +35,9 @@ var versionRules = diag.Rules[*evidence]{{
 	When: func(e *evidence) bool { // another rule reports a server that does not answer at all
 		return scanned(e) || e.scan != nil && e.failure == nil
 	},
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.scan.Partial, "%s did not answer all of %s.", diag.Upper(e.server()),
-			diag.Count(e.scan.Connections, "connection"))
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.scan.Partial, "%s did not answer all of %s.", phrase.Capitalize(e.server()),
+			phrase.Count(e.scan.Connections, "connection"))
 	},
 }, {
 	Code: "tls.version.ssl", Severity: diag.Error, Weight: 10, Ref: "RFC 7568 section 3",
@@ -51,8 +53,8 @@ var versionRules = diag.Rules[*evidence]{{
 	Code: "tls.version.modern", Severity: diag.Error, Weight: 10, Ref: "RFC 9325 section 3.1.1",
 	Title: "Server supports neither TLS 1.2 nor TLS 1.3", Requirement: "The server supports TLS 1.2 or TLS 1.3",
 	Advice: "Enable TLS 1.2 and TLS 1.3: browsers refuse everything else.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.scan.Supported(probe.TLS12) == probe.No && e.scan.Supported(probe.TLS13) == probe.No,
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.scan.Supported(probe.TLS12) == probe.No && e.scan.Supported(probe.TLS13) == probe.No,
 			"The newest version that the server accepts is %s.", e.newest())
 	},
 }, {
@@ -60,8 +62,8 @@ var versionRules = diag.Rules[*evidence]{{
 	Ref:   "RFC 9325 section 3.1.1",
 	Title: "Server does not support TLS 1.3", Requirement: "The server supports TLS 1.3",
 	Advice: "Enable TLS 1.3: it is faster, and leaves out what is weak in TLS 1.2.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.scan.Supported(probe.TLS13) == probe.No, "The newest version that the server accepts is %s.",
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.scan.Supported(probe.TLS13) == probe.No, "The newest version that the server accepts is %s.",
 			e.newest())
 	},
 }}
@@ -93,26 +95,26 @@ func (e *evidence) suites(is func(probe.Suite) bool) (names []string) {
 const maxShownSuites = 3
 
 // accepts finds fault with the suites of a kind.
-func accepts(what string, is func(probe.Suite) bool) func(e *evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
+func accepts(what string, is func(probe.Suite) bool) func(e *evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
 		names := e.suites(is)
 		shown := strings.Join(names[:min(len(names), maxShownSuites)], ", ")
 		if more := len(names) - maxShownSuites; more > 0 {
 			shown += fmt.Sprintf(" and %d more", more)
 		}
-		return diag.FailIf(len(names) > 0, "The server accepts %s: %s.", what, shown)
+		return rule.FailIf(len(names) > 0, "The server accepts %s: %s.", what, shown)
 	}
 }
 
 func suite(code diag.Code, severity diag.Severity, weight int, ref, title, requirement, advice, what string,
-	is func(probe.Suite) bool) rule {
-	return rule{
+	is func(probe.Suite) bool) rule.Rule[*evidence] {
+	return rule.Rule[*evidence]{
 		Code: code, Severity: severity, Weight: weight, Ref: ref, Title: title, Requirement: requirement, Advice: advice,
 		HoldsWhenUnanswered: true, Fails: accepts(what, is),
 	}
 }
 
-var cipherRules = diag.Rules[*evidence]{
+var cipherRules = rule.Rules[*evidence]{
 	suite("tls.cipher.null", diag.Critical, 10, "RFC 9325 section 4.1",
 		"Server accepts unencrypted connections", "The server accepts encrypted connections only",
 		"Disable the cipher suites with NULL: they send all data in the clear.",
@@ -137,8 +139,8 @@ var cipherRules = diag.Rules[*evidence]{
 		Title: "No cipher suite has forward secrecy", Requirement: "The server supports forward secrecy",
 		Advice: "Enable cipher suites with ECDHE: otherwise anyone who steals the key can decrypt recorded connections.",
 		When:   func(e *evidence) bool { return offers(e) && !e.anonymous() },
-		Fails: func(e *evidence) diag.Failures {
-			return e.warnUnlessLockedOut(diag.FailIf(e.lacks(probe.Suite.ForwardSecret), "None of the cipher suites that the "+
+		Fails: func(e *evidence) rule.Failures {
+			return e.warnUnlessLockedOut(rule.FailIf(e.lacks(probe.Suite.ForwardSecret), "None of the cipher suites that the "+
 				"server accepts agrees on keys by ECDHE or DHE; there %s.", are(len(e.suites(anySuite)), "cipher suite")))
 		},
 	},
@@ -154,8 +156,8 @@ var cipherRules = diag.Rules[*evidence]{
 		Title: "No cipher suite has authenticated encryption", Requirement: "The server supports AES-GCM or ChaCha20",
 		Advice: "Enable cipher suites with AES-GCM or ChaCha20-Poly1305; CBC has been attacked again and again.",
 		When:   func(e *evidence) bool { return offers(e) && !e.anonymous() },
-		Fails: func(e *evidence) diag.Failures {
-			failures := diag.FailIf(e.lacks(probe.Suite.AEAD), "Every cipher suite that the server accepts uses CBC or older "+
+		Fails: func(e *evidence) rule.Failures {
+			failures := rule.FailIf(e.lacks(probe.Suite.AEAD), "Every cipher suite that the server accepts uses CBC or older "+
 				"modes; there %s.", are(len(e.suites(anySuite)), "cipher suite"))
 			if failures != nil && e.lacks(probe.Suite.ForwardSecret) { // whose text says who is locked out
 				failures[0].Warns = true
@@ -183,7 +185,7 @@ var cipherRules = diag.Rules[*evidence]{
 func (e *evidence) lacks(is func(probe.Suite) bool) bool { return offers(e) && len(e.suites(is)) == 0 }
 
 // warnUnlessLockedOut makes a warning of a failure, unless current clients have no cipher suite in common with the server.
-func (e *evidence) warnUnlessLockedOut(failures diag.Failures) diag.Failures {
+func (e *evidence) warnUnlessLockedOut(failures rule.Failures) rule.Failures {
 	for i := range failures {
 		failures[i].Warns = e.failure != nil || len(because(e.failing(true), clients.NoSuite)) == 0
 		if !failures[i].Warns {
@@ -197,19 +199,19 @@ func anySuite(probe.Suite) bool { return true }
 
 // are says how many there are.
 func are(n int, thing string) string {
-	return map[bool]string{true: "is ", false: "are "}[n == 1] + diag.Count(n, thing)
+	return map[bool]string{true: "is ", false: "are "}[n == 1] + phrase.Count(n, thing)
 }
 
 // primeBelow finds fault with the smallest prime of a Diffie-Hellman key exchange if it has fewer bits.
-func primeBelow(limit int) func(e *evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
+func primeBelow(limit int) func(e *evidence) rule.Failures {
+	return func(e *evidence) rule.Failures {
 		smallest := limit
 		for _, s := range e.scan.Suites {
 			if s.DHBits > 0 {
 				smallest = min(smallest, s.DHBits)
 			}
 		}
-		return diag.FailIf(smallest < limit, "The server agrees on keys modulo a prime of %d bits.", smallest)
+		return rule.FailIf(smallest < limit, "The server agrees on keys modulo a prime of %d bits.", smallest)
 	}
 }
 
@@ -225,7 +227,7 @@ func (e *evidence) hybridOnly() bool {
 	})
 }
 
-var featureRules = diag.Rules[*evidence]{{
+var featureRules = rule.Rules[*evidence]{{
 	Code: "tls.group.hybrid_only", Severity: diag.Error, Weight: 3, Ref: "RFC 9325 section 4.2.1",
 	Title:       "Older clients cannot connect: all groups are post-quantum",
 	Requirement: "TLS 1.3 also has a group that older clients know",
@@ -233,11 +235,11 @@ var featureRules = diag.Rules[*evidence]{{
 	When: func(e *evidence) bool {
 		return scanned(e) && e.scan.Supported(probe.TLS13) == probe.Yes && len(e.scan.Groups) > 0
 	},
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if !e.hybridOnly() {
 			return nil
 		}
-		return diag.Failures{{Warns: len(because(e.failing(true), clients.NoGroup)) == 0, Detail: fmt.Sprintf(
+		return rule.Failures{{Warns: len(because(e.failing(true), clients.NoGroup)) == 0, Detail: fmt.Sprintf(
 			"In TLS 1.3 the server only accepts %s; clients without it fail also where TLS 1.2 is enabled.%s",
 			e.scan.Groups[0].Group, e.locksOut(clients.NoGroup))}}
 	},
@@ -246,8 +248,8 @@ var featureRules = diag.Rules[*evidence]{{
 	Title: "Server does not support secure renegotiation", Requirement: "The server supports secure renegotiation",
 	Advice: "Update the TLS library of the server: an attacker may be able to insert data before that of a client.",
 	When:   old,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(!e.scan.Old.SecureRenegotiation, "In %s the server does not answer the extension "+
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(!e.scan.Old.SecureRenegotiation, "In %s the server does not answer the extension "+
 			"renegotiation_info.", e.scan.Old.Version)
 	},
 }, {
@@ -255,7 +257,7 @@ var featureRules = diag.Rules[*evidence]{{
 	Title: "Server compresses TLS", Requirement: "The server does not compress TLS",
 	Advice: "Disable TLS compression: an attacker who controls part of a request can recover its cookies (CRIME).",
 	When:   func(e *evidence) bool { return e.scan != nil && e.scan.Compression != probe.Unknown },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.scan.Compression == probe.Yes, "The server accepts an offer to compress with DEFLATE.")
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.scan.Compression == probe.Yes, "The server accepts an offer to compress with DEFLATE.")
 	},
 }}

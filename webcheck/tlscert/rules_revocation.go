@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki/revocation"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // toldByService reports whether the word of the authority came from a service, and not with the handshake.
@@ -34,12 +36,12 @@ func (e *evidence) avoidsRevoked() bool {
 }
 
 // revocationRules are about the status of certificates at the authority, besides a stapled response.
-var revocationRules = diag.Rules[*evidence]{{
+var revocationRules = rule.Rules[*evidence]{{
 	Code: "tls.revocation.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5280 section 6.3",
 	Title: "Revocation could not be checked", Requirement: "The authority says whether the certificate was revoked",
 	Advice: "Try again later, and ask the authority if its services stay silent; the server itself is not at fault.",
 	When:   certified,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		r := e.revocation()
 		if !e.revocationOpen() {
 			return nil
@@ -48,32 +50,32 @@ var revocationRules = diag.Rules[*evidence]{{
 	},
 }, {
 	Code: "tls.revocation.revoked", Severity: diag.Critical, Weight: 10, Category: factorIssuance,
-	Reads: []diag.Source{sourceRevocation}, Ref: "RFC 5280 section 5.3",
+	Reads: []rule.Source{sourceRevocation}, Ref: "RFC 5280 section 5.3",
 	Title: "Certificate was revoked", Requirement: "The authority has not revoked the certificate",
 	Advice: "Generate a new key, get a new certificate for it and install it.",
 	When:   (*evidence).toldByService,
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.revocations, func(c RevocationCheck) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.revocations, func(c RevocationCheck) rule.Failures {
 			if c.Status != revocation.Revoked || c.Certificate != "" {
 				return nil
 			}
-			return diag.Failures{{
+			return rule.Failures{{
 				Title: c.title(), Detail: "The certificate " + c.sinceWhen(), Target: c.URL, Advice: remedies[c.Reason],
 			}}
 		}).Joined()
 	},
 }, {
 	Code: "tls.revocation.intermediate", Severity: diag.Critical, Weight: 10, Category: factorIssuance,
-	Reads: []diag.Source{sourceRevocation}, Ref: "RFC 5280 section 5.3",
+	Reads: []rule.Source{sourceRevocation}, Ref: "RFC 5280 section 5.3",
 	Title: "Intermediate certificate was revoked", Requirement: "No intermediate certificate was revoked",
 	Advice: "Install the current intermediate certificates of the authority, or get a certificate from another one.",
 	When:   func(e *evidence) bool { return certified(e) && len(e.intermediates()) > 0 },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.intermediates(), func(c RevocationCheck) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.intermediates(), func(c RevocationCheck) rule.Failures {
 			if c.Status != revocation.Revoked {
 				return nil
 			}
-			return diag.Failures{{
+			return rule.Failures{{
 				Detail: fmt.Sprintf("The certificate of the authority %s %s", c.Certificate, c.sinceWhen()), Target: c.URL,
 				Warns: e.avoidsRevoked(),
 			}}
@@ -81,36 +83,36 @@ var revocationRules = diag.Rules[*evidence]{{
 	},
 }, {
 	Code: "tls.revocation.status", Severity: diag.Warning, Weight: 1, Category: factorIssuance,
-	Reads: []diag.Source{sourceRevocation}, Ref: "RFC 6960 section 2.2",
+	Reads: []rule.Source{sourceRevocation}, Ref: "RFC 6960 section 2.2",
 	Title: "Authority does not know the certificate", Requirement: "The authority knows the certificate",
 	Advice: "Ask the authority: the certificate may be too new, or may never have been issued.",
 	When:   (*evidence).toldByService,
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		r := e.revocation()
-		return diag.FailIf(r.Status == revocation.Unknown, "The OCSP responder of the authority answers that it does not "+
+		return rule.FailIf(r.Status == revocation.Unknown, "The OCSP responder of the authority answers that it does not "+
 			"know the certificate (status unknown).")
 	},
 }, {
-	Code: "tls.revocation.service", Severity: diag.Info, Reads: []diag.Source{sourceRevocation}, HoldsWhenUnanswered: true,
+	Code: "tls.revocation.service", Severity: diag.Info, Reads: []rule.Source{sourceRevocation}, HoldsWhenUnanswered: true,
 	Ref:   "RFC 5280 section 4.2.1.13",
 	Title: "Service for revocation gives no usable answer", Requirement: "Every service for revocation gives an answer",
 	Advice: "Ask the authority if it lasts; the server itself is not at fault.",
 	When:   func(e *evidence) bool { return certified(e) && len(e.revocations) > 0 && !e.revocationOpen() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		r := e.revocation()
 		return failuresOf(r.failing(), "")
 	},
 }, {
-	Code: "tls.revocation.missing", Severity: diag.Info, Reads: []diag.Source{sourceRevocation},
+	Code: "tls.revocation.missing", Severity: diag.Info, Reads: []rule.Source{sourceRevocation},
 	Ref:         "Baseline Requirements section 7.1.2.11.2",
 	Title:       "Certificate names no service for revocation",
 	Requirement: "The certificate names OCSP or a revocation list, or is short-lived",
 	Advice: "Check at the next renewal that the certificate names a revocation list; the server itself is not at " +
 		"fault.",
 	When: func(e *evidence) bool { return certified(e) && e.tls.Trusted && e.public() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		c := e.leaf()
-		return diag.FailIf(len(c.OCSPServer)+len(c.CRLDistributionPoints) == 0 && !shortLived(c.NotBefore, c.NotAfter),
+		return rule.FailIf(len(c.OCSPServer)+len(c.CRLDistributionPoints) == 0 && !shortLived(c.NotBefore, c.NotAfter),
 			"The certificate names neither OCSP nor a revocation list, so that nobody can learn that it was revoked; only "+
 				"certificates of up to 7 days may do without.")
 	},
@@ -151,7 +153,7 @@ func (c *RevocationCheck) sinceWhen() string {
 }
 
 // failuresOf reports services without an answer, each by its URL, in one failure.
-func failuresOf(list []RevocationCheck, because string) diag.Failures {
+func failuresOf(list []RevocationCheck, because string) rule.Failures {
 	if len(list) == 0 {
 		return nil
 	}
@@ -165,5 +167,5 @@ func failuresOf(list []RevocationCheck, because string) diag.Failures {
 		parts = append(parts, fmt.Sprintf("the %s%s at %s: %s", methodNames[c.Method], whose, c.URL, c.Error))
 		places = append(places, diag.Place{Target: c.URL})
 	}
-	return diag.Failures{{Detail: diag.Upper(because + strings.Join(parts, "; ") + "."), Places: places}}
+	return rule.Failures{{Detail: phrase.Capitalize(because + strings.Join(parts, "; ") + "."), Places: places}}
 }

@@ -5,6 +5,9 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 )
 
@@ -28,7 +31,7 @@ func (x *examination) judged() []*evidence {
 }
 
 func (x *examination) scope() []diag.ScopePart {
-	parts := diag.Map(x.places, (*place).part)
+	parts := kit.Map(x.places, (*place).part)
 	for _, e := range x.parts {
 		parts = append(parts, e.missing(e.unheard, diag.NotAnswered, "a client that accepts no other got no answer")...)
 		parts = append(parts, e.missing(e.overlong, diag.LeftOut, "its chain is longer than what is read")...)
@@ -51,7 +54,7 @@ func (x *examination) scope() []diag.ScopePart {
 
 // missing lists certificates at the address that were not examined.
 func (e *evidence) missing(keys []probe.KeyType, state diag.ScopeState, reason string) []diag.ScopePart {
-	return diag.Map(keys, func(key probe.KeyType) diag.ScopePart {
+	return kit.Map(keys, func(key probe.KeyType) diag.ScopePart {
 		return diag.ScopePart{Part: fmt.Sprintf("%s certificate at %s", key, e.addr.Addr()), State: state, Reason: reason}
 	})
 }
@@ -79,7 +82,7 @@ func (p *place) part() diag.ScopePart {
 func (p *place) refuses() bool { return p.failure != nil && !p.failure.Unanswered && !p.blocked }
 
 // affected names some of the parts: the addresses, and where these have several certificates the types of the keys.
-func (x *examination) affected(parts []int) (a diag.Affected) {
+func (x *examination) affected(parts []int) (a rule.Affected) {
 	var kinds []string
 	at := map[string][]string{} // by kind
 	for _, i := range parts {
@@ -125,7 +128,7 @@ const maxNamed = 4
 
 // phrase names the certificates of a kind at some addresses.
 func (x *examination) phrase(kind string, addrs []string) string {
-	where := diag.Series(addrs, maxNamed)
+	where := phrase.Series(addrs, maxNamed)
 	switch {
 	case kind == "":
 		return where

@@ -10,6 +10,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki/revocation"
 )
 
@@ -113,7 +114,7 @@ func fetchDocument(ctx context.Context, env *diag.Env, target string, req fetch.
 	left := func(status revocation.Status, err error) *document { return &document{status: status, err: err} }
 	scheme, _, _ := strings.Cut(target, ":")
 	if scheme = strings.ToLower(scheme); scheme != "http" && scheme != "https" {
-		return left(revocation.LeftOut, fmt.Errorf("this check asks over http and https only, not %s", diag.Quote(scheme)))
+		return left(revocation.LeftOut, fmt.Errorf("this check asks over http and https only, not %s", phrase.Quote(scheme)))
 	}
 	var err error
 	if req.URL, err = diag.ParseURL(target); err != nil {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // expiredPeers lists the certificates beside that of the server that were sent and have expired.
@@ -50,7 +50,7 @@ func sameHolder(a, b *x509.Certificate) bool {
 }
 
 // sendsStale reports the certificates of stale, which have one cause and one remedy.
-func (e *evidence) sendsStale() diag.Failures {
+func (e *evidence) sendsStale() rule.Failures {
 	var names []string
 	for _, c := range e.stale() {
 		name := subject(c)
@@ -63,7 +63,7 @@ func (e *evidence) sendsStale() diag.Failures {
 		return nil
 	}
 	what := map[bool]string{true: "an expired certificate", false: "expired certificates"}[len(names) == 1]
-	return diag.Fail("The server sends %s over the key of an authority of the chain: %s. Browsers take another path, "+
+	return rule.Fail("The server sends %s over the key of an authority of the chain: %s. Browsers take another path, "+
 		"to a root that they trust; clients that follow the chain as it is sent, such as OpenSSL 1.0.2 and GnuTLS before "+
 		"3.6.14, refuse the connection.", what, strings.Join(names, ", "))
 }

@@ -13,7 +13,10 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 	"golang.org/x/crypto/ocsp"
 )
@@ -86,7 +89,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 }
 
 // Rules describes what is examined.
-func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
+func (*Report) Rules() []rule.Description { return rules().Describe() }
 
 // httpsPort is where web servers speak TLS (RFC 9110 section 4.2.2).
 const httpsPort = 443
@@ -98,10 +101,10 @@ var ports = diag.Ports{443, 465, 563, 636, 853, 990, 993, 995, 8443}
 // checked fills in defaults, and returns an InputError for what makes no sense.
 func (r Request) checked() (Request, error) {
 	if r.Host.IsZero() {
-		return r, diag.Invalid("host", "is missing")
+		return r, input.Invalid("host", "is missing")
 	}
 	if r.Port != 0 && r.Host.Port != 0 && r.Port != int(r.Host.Port) {
-		return r, diag.Invalid("port", "is %d, and host names port %d", r.Port, r.Host.Port)
+		return r, input.Invalid("port", "is %d, and host names port %d", r.Port, r.Host.Port)
 	}
 	field := "port"
 	if r.Port == 0 && r.Host.Port != 0 {
@@ -111,7 +114,7 @@ func (r Request) checked() (Request, error) {
 		r.Port = httpsPort
 	}
 	if r.Port < 0 || r.Port > 1<<16-1 || !slices.Contains(ports, uint16(r.Port)) {
-		return r, diag.Invalid(field, "the port must be one of 443, 465, 563, 636, 853, 990, 993, 995 and 8443, not %d",
+		return r, input.Invalid(field, "the port must be one of 443, 465, 563, 636, 853, 990, 993, 995 and 8443, not %d",
 			r.Port)
 	}
 	if r.CheckVersions == nil {
@@ -132,7 +135,7 @@ func (x *examination) report(ended time.Time) *Report {
 // report is all but the verdict.
 func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
-		Host: e.req.Host.Name(), Port: e.req.Port, TLS: diag.OrZero(e.tls),
+		Host: e.req.Host.Name(), Port: e.req.Port, TLS: kit.OrZero(e.tls),
 		VerifiedChain: e.verifiedChain(), ChainIssues: e.chainIssues(), OCSP: e.ocspReport(), SCTs: []SCT{},
 		CAA: e.caaReport(), WithoutSNI: e.withoutSNI(), DANE: e.daneReport(), HandshakeMS: e.took, Partial: e.partial(), Timing: diag.NewTiming(e.began, ended),
 	}
@@ -164,10 +167,10 @@ func (e *evidence) report(ended time.Time) *Report {
 
 // matrix writes down what the scan found.
 func (e *evidence) matrix(r *Report) {
-	r.Versions = diag.Map(e.scan.Versions, func(v probe.VersionResult) VersionSupport {
+	r.Versions = kit.Map(e.scan.Versions, func(v probe.VersionResult) VersionSupport {
 		return VersionSupport{v.Version.String(), boolOf(v.Supported)}
 	})
-	r.CipherSuites = diag.Map(e.scan.Suites, func(s probe.SuiteResult) CipherSuite {
+	r.CipherSuites = kit.Map(e.scan.Suites, func(s probe.SuiteResult) CipherSuite {
 		return CipherSuite{s.Version.String(), fmt.Sprintf("0x%04X", s.ID), s.Name, s.Strength(), s.ForwardSecret(), s.DHBits}
 	})
 	for _, g := range e.scan.Groups {
@@ -205,7 +208,7 @@ func (e *evidence) partial() bool {
 }
 
 func (e *evidence) verifiedChain() []ChainLink {
-	return diag.Map(e.verified, func(c *x509.Certificate) ChainLink {
+	return kit.Map(e.verified, func(c *x509.Certificate) ChainLink {
 		served := slices.ContainsFunc(e.tls.Peers, func(p *x509.Certificate) bool { return same(p, c) })
 		return ChainLink{subject(c), c.NotAfter.UTC(), served, fmt.Sprintf("%x", sha256.Sum256(c.Raw))}
 	})

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/pki/revocation"
 	"github.com/diagkit/diagkit/diag/view"
@@ -107,7 +109,7 @@ func (r *Report) clients() string {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d clients connect", connect, len(r.Clients)) +
-		view.If(len(failing) > 0, "; not "+diag.Series(failing, 3))
+		view.If(len(failing) > 0, "; not "+phrase.Series(failing, 3))
 }
 
 // draw draws the path to a trusted authority, or without one what the server sends.
@@ -125,7 +127,7 @@ func (r *Report) draw(v *view.View) {
 	if len(r.VerifiedChain) > 0 {
 		return
 	}
-	why := diag.Clip(r.TLS.TrustError, 120)
+	why := phrase.Clip(r.TLS.TrustError, 120)
 	for i, c := range r.TLS.Chain {
 		stands := cmp.Or(view.When(c.Expired, view.Critical, "expired"),
 			view.When(c.NotYetValid, view.Critical, "not yet valid"),
@@ -133,7 +135,7 @@ func (r *Report) draw(v *view.View) {
 		why = view.If(stands.Mark == view.None, why)
 		name := c.Subject.Short()
 		if name == "" && len(c.SAN.DNS) > 0 { // those of servers often have no subject
-			name = diag.Quote(c.SAN.DNS[0])
+			name = phrase.Quote(c.SAN.DNS[0])
 		}
 		d.Stands(stands, name, view.Date(c.NotAfter))
 	}
@@ -144,11 +146,11 @@ func (r *Report) draw(v *view.View) {
 
 // kinds lists the certificates by the types of their keys, if there are several types.
 func (r *Report) kinds() string {
-	types := view.Unique(diag.Map(r.Certificates, func(c PresentedCertificate) string { return c.KeyType }))
+	types := view.Unique(kit.Map(r.Certificates, func(c PresentedCertificate) string { return c.KeyType }))
 	if len(types) < 2 {
 		return ""
 	}
-	return diag.Series(view.Unique(diag.Map(r.Certificates, func(c PresentedCertificate) string {
+	return phrase.Series(view.Unique(kit.Map(r.Certificates, func(c PresentedCertificate) string {
 		return c.KeyType + " until " + view.Date(c.NotAfter)
 	})), maxNamed)
 }
@@ -158,13 +160,13 @@ func (r *Report) factAddresses(v *view.View) {
 	if len(r.Addresses) < 2 {
 		return
 	}
-	list := diag.Map(r.Addresses, func(a AddressReport) string { return a.Address })
-	v.Fact("addresses", diag.Series(list, maxNamed), "tls.address")
+	list := kit.Map(r.Addresses, func(a AddressReport) string { return a.Address })
+	v.Fact("addresses", phrase.Series(list, maxNamed), "tls.address")
 }
 
 // addressesDiffer reports whether one of several addresses has another result than the rest.
 func (r *Report) addressesDiffer() bool {
-	marks := view.Unique(diag.Map(r.Addresses, func(a AddressReport) string { return string(r.standing(a).Mark) }))
+	marks := view.Unique(kit.Map(r.Addresses, func(a AddressReport) string { return string(r.standing(a).Mark) }))
 	return len(marks) > 1
 }
 

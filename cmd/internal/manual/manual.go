@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -98,7 +98,7 @@ func page(cmd *cobra.Command, exits []string) []byte {
 	if cmd.HasParent() {
 		related = append(related, cmd.Root())
 	}
-	section("SEE ALSO", strings.Join(diag.Map(related, func(c *cobra.Command) string {
+	section("SEE ALSO", strings.Join(kit.Map(related, func(c *cobra.Command) string {
 		return pageName.Replace(c.CommandPath()) + "(1)"
 	}), "\n"))
 	return b.Bytes()

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/miekg/dns"
 )
 
@@ -142,7 +142,7 @@ func RRSet(section []dns.RR, name string, qtype uint16) []dns.RR {
 
 // HostsOf lists the names in NS records, in lower case, sorted, without duplicates.
 func HostsOf(records []*dns.NS) []string {
-	hosts := diag.Map(records, func(r *dns.NS) string { return dns.CanonicalName(r.Ns) })
+	hosts := kit.Map(records, func(r *dns.NS) string { return dns.CanonicalName(r.Ns) })
 	slices.Sort(hosts)
 	return slices.Compact(hosts)
 }

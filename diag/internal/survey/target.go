@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/suffix"
 	"github.com/miekg/dns"
 )
 
@@ -17,7 +18,7 @@ func (a *audit) aim(ctx context.Context, target string) {
 
 // aimMeant looks up what a record was probably meant to point to, if it lacks its final dot.
 func (a *audit) aimMeant(ctx context.Context, target string) {
-	if meant, _ := diag.Undotted(target, a.Zone); meant != "" {
+	if meant, _ := suffix.Undotted(target, a.Zone); meant != "" {
 		a.prefetch(ctx, dns.CanonicalName(meant))
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
 	"golang.org/x/crypto/cryptobyte"
 	"golang.org/x/crypto/cryptobyte/asn1"
@@ -231,7 +231,7 @@ func (l *list) covers(cert, issuer *x509.Certificate) (partial bool, err error) 
 	switch {
 	case !bytes.Equal(l.RawIssuer, cert.RawIssuer):
 		name := pki.ParseName(l.RawIssuer)
-		return false, fmt.Errorf("it was issued by %s, and not by the issuer of the certificate", diag.Quote(name.Short()))
+		return false, fmt.Errorf("it was issued by %s, and not by the issuer of the certificate", phrase.Quote(name.Short()))
 	case issuer.KeyUsage != 0 && issuer.KeyUsage&x509.KeyUsageCRLSign == 0:
 		return false, errors.New("the issuer of the certificate may not sign lists")
 	case !pki.Checkable(issuer) || issuer.CheckSignature(l.SignatureAlgorithm, l.signed, l.Signature) != nil:

@@ -3,7 +3,7 @@ package revocation
 import (
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // A Status is the revocation status of a certificate: good, revoked, unknown, unusable, unanswered, left_out or
@@ -23,7 +23,7 @@ const (
 
 // Values lists the statuses.
 func (Status) Values() []string {
-	return diag.Values(Good, Revoked, Unknown, Unusable, Unanswered, LeftOut, NotOffered)
+	return kit.Values(Good, Revoked, Unknown, Unusable, Unanswered, LeftOut, NotOffered)
 }
 
 // A Reason is why a certificate was revoked, by its name in RFC 5280 section 5.3.1; empty if the authority does not

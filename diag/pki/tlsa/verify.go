@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
@@ -296,7 +296,7 @@ func (p *Peer) named() *MatchError {
 	case leaf.Subject.CommonName != "":
 		of = leaf.Subject.CommonName
 	}
-	return &MatchError{WrongName, fmt.Sprintf("the certificate is for %s, not for %s", diag.Quote(of),
+	return &MatchError{WrongName, fmt.Sprintf("the certificate is for %s, not for %s", phrase.Quote(of),
 		strings.Join(p.Names, " or "))}
 }
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -265,7 +265,7 @@ func bounded(d *view.Drawing) (*view.Drawing, int) {
 
 // clipped are the first cells, none longer than a grid can show.
 func clipped(cells []string) []string {
-	return diag.Map(cells[:min(len(cells), maxCells)], func(c string) string { return head(c, maxColumns) })
+	return kit.Map(cells[:min(len(cells), maxCells)], func(c string) string { return head(c, maxColumns) })
 }
 
 // columns is how many cells the longest row has.

@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/rivo/uniseg"
 )
@@ -89,7 +91,7 @@ func (s *section) Policy() string {
 
 func (s *section) Outcome() string { return inProse(s.View) }
 
-func (s *section) PassedCount() string { return diag.Count(len(s.Passed), "check") + " passed" }
+func (s *section) PassedCount() string { return phrase.Count(len(s.Passed), "check") + " passed" }
 
 // Groups are the findings under their headings.
 func (s *section) Groups() []group {
@@ -122,7 +124,7 @@ func (s *section) Located(f diag.Finding) []string {
 // anchor is a code as an id: the characters of codes alone.
 func anchor(code diag.Code) string { return notInCodes().ReplaceAllString(string(code), "_") }
 
-var notInCodes = diag.Regexp(`[^-._0-9a-z]`)
+var notInCodes = kit.Regexp(`[^-._0-9a-z]`)
 
 // shortCell is how long a cell may be for its words not to be broken, and to stay in one line but on small screens.
 const shortCell = 26
@@ -327,4 +329,4 @@ func ascii(text string) string {
 	return notASCII().ReplaceAllStringFunc(inASCII.Replace(text), code)
 }
 
-var notASCII = diag.Regexp(`[^\x00-\x7f]`)
+var notASCII = kit.Regexp(`[^\x00-\x7f]`)

@@ -8,6 +8,8 @@ import (
 	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -27,7 +29,7 @@ func Markdown(w io.Writer, v *view.View, title string) error {
 	m.findings("Findings", v.Findings, v.Record)
 	m.findings("Could be better", v.Better, "")
 	if n := len(v.Passed); n > 0 {
-		m.block("✔ " + diag.Count(n, "check") + " passed")
+		m.block("✔ " + phrase.Count(n, "check") + " passed")
 	}
 	m.block(prose(strings.ReplaceAll(v.Foot, "\n", " · ")))
 	_, err := io.WriteString(w, strings.TrimLeft(m.String(), "\n"))
@@ -86,7 +88,7 @@ func (m *document) drawing(d *view.Drawing) {
 		m.table(d)
 	}
 	if left > 0 {
-		m.block("… and " + diag.Count(left, "row") + " more")
+		m.block("… and " + phrase.Count(left, "row") + " more")
 	}
 }
 
@@ -100,7 +102,7 @@ func (m *document) table(d *view.Drawing) {
 		if note != "" {
 			line[most-1] = note
 		}
-		return tableRow(append([]string{mark}, diag.Map(line, prose)...)...)
+		return tableRow(append([]string{mark}, kit.Map(line, prose)...)...)
 	}
 	lines := []string{full("", d.Columns, ""), "|" + strings.Repeat("---|", most+1)}
 	for _, r := range d.Rows {

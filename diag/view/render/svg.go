@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -54,7 +54,7 @@ func SVG(w io.Writer, d *view.Drawing, title string) error {
 		p.link(i)
 	}
 	if left > 0 {
-		p.texts(0, []string{"… and " + diag.Count(left, "row") + " more"}, "dim")
+		p.texts(0, []string{"… and " + phrase.Count(left, "row") + " more"}, "dim")
 	}
 	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="t d" `+
 		`width="%[1]d" height="%[2]d" viewBox="0 0 %[1]d %[2]d" `+

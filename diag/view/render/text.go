@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -180,7 +181,7 @@ func (p *page) steps(steps []view.Step) {
 // more says that something is not shown.
 func (p *page) more(n int, thing string) {
 	if n > 0 {
-		p.line("  " + p.paint(dim, fmt.Sprintf("… and %s more (-v)", diag.Count(n, thing))))
+		p.line("  " + p.paint(dim, fmt.Sprintf("… and %s more (-v)", phrase.Count(n, thing))))
 	}
 }
 
@@ -260,7 +261,7 @@ func (p *page) passed(v *view.View) {
 	}
 	if !p.Verbose {
 		p.line("")
-		p.put(p.sign(view.Good)+" ", "", plain, p.paint(green, diag.Count(len(v.Passed), "check")+" passed")+
+		p.put(p.sign(view.Good)+" ", "", plain, p.paint(green, phrase.Count(len(v.Passed), "check")+" passed")+
 			p.paint(dim, "  (-v lists them, and all facts)"))
 		return
 	}

@@ -11,8 +11,10 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/registry"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/target"
 	"github.com/diagkit/diagkit/mailauth/bimi"
@@ -56,7 +58,7 @@ const maxEnds = 20
 // after is the result of a run that follows. The error is why it learned nothing.
 func (r result) after(w *target.Whole, err error, began, now time.Time) result {
 	r.runs, r.ended, r.duration, r.failed = r.runs+1, now, now.Sub(began), err != nil
-	old := diag.Map(r.checks, func(k kept) kept { k.known = false; return k })
+	old := kit.Map(r.checks, func(k kept) kept { k.known = false; return k })
 	if r.checks = old; r.failed {
 		r.failures++
 		return r
@@ -157,17 +159,17 @@ func (k *kept) read(report any, findings []diag.Finding, now time.Time) {
 		return
 	}
 	k.learned, k.partial, k.ends = now, httpapi.View(report).Partial, ends(report, now)
-	var rules []diag.RuleInfo
-	if r, ok := report.(interface{ Rules() []diag.RuleInfo }); ok {
+	var rules []rule.Description
+	if r, ok := report.(interface{ Rules() []rule.Description }); ok {
 		rules = r.Rules()
 	}
 	if r, ok := report.(interface{ Judgement() diag.Verdict }); ok {
 		k.open = r.Judgement().Open()
 	} else if k.partial {
-		k.open = diag.Map(rules, func(r diag.RuleInfo) diag.Code { return r.Code })
+		k.open = kit.Map(rules, func(r rule.Description) diag.Code { return r.Code })
 	}
 	for _, f := range findings {
-		ignorance := func(r diag.RuleInfo) bool { return r.Code == f.Code && r.State == diag.Unknown }
+		ignorance := func(r rule.Description) bool { return r.Code == f.Code && r.State == diag.Unknown }
 		same := func(o diag.Finding) bool { return o.Code == f.Code && o.Severity == f.Severity }
 		i := slices.IndexFunc(k.findings, same)
 		switch n := max(1, f.PlaceCount); {

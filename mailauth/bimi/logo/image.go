@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/bimi/svg"
 )
 
 // of completes a rule about one kind of fault in the image: it applies if the image was read to its end, since faults
 // in an unread rest are unknown, or if the part that was read has such a fault.
-func of(k svg.Kind, r rule) rule {
+func of(k svg.Kind, r rule.Rule[*evidence]) rule.Rule[*evidence] {
 	r.Severity = k.Severity()
 	if r.Ref == "" {
 		r.Ref = refProfile
@@ -20,18 +22,18 @@ func of(k svg.Kind, r rule) rule {
 		d := e.document()
 		return d != nil && (d.Complete || d.Counts[k] > 0)
 	}
-	r.Fails = func(e *evidence) diag.Failures { return list(e.document(), k) }
+	r.Fails = func(e *evidence) rule.Failures { return list(e.document(), k) }
 	return r
 }
 
-func (e *evidence) document() *svg.Document { return diag.OrZero(e.fetched).Document }
+func (e *evidence) document() *svg.Document { return kit.OrZero(e.fetched).Document }
 
 // maxListed bounds the findings of one kind of fault, and the places that a finding names; the rest is counted.
 const maxListed = 8
 
 // list fails with the faults of one kind. Those of the same element and attribute are merged: one export option causes
 // the same fault on every shape, and one remedy is one finding.
-func list(d *svg.Document, k svg.Kind) (all diag.Failures) {
+func list(d *svg.Document, k svg.Kind) (all rule.Failures) {
 	repeats := alike(d.Of(k), func(f svg.Fault) string { return f.Element + " " + f.Attribute })
 	groups := alike(repeats, func(r []svg.Fault) string { return remedy(r[0]) })
 	groups = groups[:min(len(groups), maxListed)]
@@ -42,9 +44,9 @@ func list(d *svg.Document, k svg.Kind) (all diag.Failures) {
 		}
 		text := detail(g)
 		if i == len(groups)-1 && rest > 0 {
-			text += fmt.Sprintf(" There are %s of this kind.", diag.Count(rest, "other fault"))
+			text += fmt.Sprintf(" There are %s of this kind.", phrase.Count(rest, "other fault"))
 		}
-		all = append(all, diag.Failure{Detail: text, Target: target(g[0][0]), Advice: adviceFor(g[0][0])})
+		all = append(all, rule.Failure{Detail: text, Target: target(g[0][0]), Advice: adviceFor(g[0][0])})
 	}
 	return all
 }
@@ -73,7 +75,7 @@ func remedy(f svg.Fault) string {
 
 func detail(g [][]svg.Fault) string {
 	text := strings.TrimSuffix(g[0][0].Message, ".") + place(g[0]) + "."
-	also := diag.Map(g[1:min(len(g), maxListed)], func(r []svg.Fault) string { return target(r[0]) + place(r) })
+	also := kit.Map(g[1:min(len(g), maxListed)], func(r []svg.Fault) string { return target(r[0]) + place(r) })
 	if len(also) > 0 {
 		text += " The same applies to " + strings.Join(also, ", ") + "."
 	}
@@ -85,7 +87,7 @@ func place(r []svg.Fault) string {
 	case f.Line == 0:
 		return ""
 	case len(r) > 1:
-		return fmt.Sprintf(" (line %d, column %d, and %s)", f.Line, f.Column, diag.Count(len(r)-1, "more time"))
+		return fmt.Sprintf(" (line %d, column %d, and %s)", f.Line, f.Column, phrase.Count(len(r)-1, "more time"))
 	default:
 		return fmt.Sprintf(" (line %d, column %d)", f.Line, f.Column)
 	}

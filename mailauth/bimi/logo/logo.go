@@ -12,6 +12,10 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
 	"github.com/diagkit/diagkit/mailauth/bimi/svg"
@@ -54,9 +58,9 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	began := env.Now()
 	switch {
 	case req.URL.IsZero() == req.Domain.IsZero():
-		return nil, diag.Invalid("url", "or domain must be given, and not both")
+		return nil, input.Invalid("url", "or domain must be given, and not both")
 	case req.Domain.IsZero() && !req.Selector.IsZero() && req.Selector.String() != record.DefaultSelector:
-		return nil, diag.Invalid("selector", "makes sense with domain only")
+		return nil, input.Invalid("selector", "makes sense with domain only")
 	}
 	e, u := &evidence{domain: req.Domain}, req.URL
 	if u.IsZero() {
@@ -103,7 +107,7 @@ func (e *evidence) discover(ctx context.Context, env *diag.Env, req Request) err
 }
 
 // Rules describes what is examined.
-func (*Report) Rules() []diag.RuleInfo { return rules().Describe() }
+func (*Report) Rules() []rule.Description { return rules().Describe() }
 
 func (e *evidence) report(include bool) *Report {
 	r := &Report{Verdict: rules().Judge(e, texts), Facts: noFacts, Partial: e.failure != nil || e.apex.Err() != nil}
@@ -148,7 +152,7 @@ type Fetched struct {
 // context; whatever else happens is in the result.
 func Fetch(ctx context.Context, env *diag.Env, u diag.URL) (*Fetched, error) {
 	if u.Scheme() != "https" {
-		return nil, diag.Invalid("url", "must begin with https://, as receivers fetch no logo otherwise")
+		return nil, input.Invalid("url", "must begin with https://, as receivers fetch no logo otherwise")
 	}
 	r, err := fetch.Do(ctx, env, fetch.Request{
 		URL: u, Header: http.Header{"Accept": {"image/svg+xml, */*;q=0.1"}}, MaxRedirects: fetch.DefaultRedirects,
@@ -179,9 +183,9 @@ func (f *Fetched) read() {
 func (f *Fetched) Unanswered() bool { return f.Result.Err != nil && f.Result.Err.Unanswered }
 
 // head returns the last response; zero without one.
-func (f *Fetched) head() fetch.Hop { return diag.OrZero(f.Result.Final()) }
+func (f *Fetched) head() fetch.Hop { return kit.OrZero(f.Result.Final()) }
 
-func (f *Fetched) contentType() string { return diag.Quote(f.head().Header.Get("Content-Type")) }
+func (f *Fetched) contentType() string { return phrase.Quote(f.head().Header.Get("Content-Type")) }
 
 // Facts are the facts about a logo, without a verdict.
 type Facts struct {

@@ -11,19 +11,21 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
 	"github.com/diagkit/diagkit/mailauth/bimi/svg"
 )
 
-var rules = sync.OnceValue(func() diag.Rules[*evidence] {
+var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 	return slices.Concat(recordRules, logoRules())
 })
 
 // logoRules are those that need no record.
-var logoRules = sync.OnceValue(func() diag.Rules[*evidence] {
-	return slices.Concat(serverRules, answerRules, formatRules.With(rule{Category: factorFormat}),
-		safetyRules.With(rule{Category: factorSafety}), profileRules.With(rule{Category: factorProfile}),
-		titleRules.With(rule{Category: factorTitle}), designRules.With(rule{Category: factorDesign}))
+var logoRules = sync.OnceValue(func() rule.Rules[*evidence] {
+	return slices.Concat(serverRules, answerRules, formatRules.With(rule.Rule[*evidence]{Category: factorFormat}),
+		safetyRules.With(rule.Rule[*evidence]{Category: factorSafety}), profileRules.With(rule.Rule[*evidence]{Category: factorProfile}),
+		titleRules.With(rule.Rule[*evidence]{Category: factorTitle}), designRules.With(rule.Rule[*evidence]{Category: factorDesign}))
 })
 
 const (
@@ -39,22 +41,22 @@ func nonexistent(e *evidence) bool {
 
 // recordRules are about the record that names the logo, as far as it keeps the logo from being found. The package
 // mailauth/bimi judges the record itself.
-var recordRules = diag.Rules[*evidence]{{
+var recordRules = rule.Rules[*evidence]{{
 	Code: "bimi.logo.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: refRecord,
 	Title: "BIMI record could not be looked up", Requirement: "The name servers answer for the BIMI record",
 	Advice: "Check that every name server of the domain answers TXT queries: until then receivers show no logo.",
 	When:   func(e *evidence) bool { return e.discovery != nil },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.failure == nil {
 			return nil
 		}
-		return diag.Fail("It is not known which logo the domain publishes: %s.", diag.Reason(e.failure)).Because(e.failure)
+		return rule.Fail("It is not known which logo the domain publishes: %s.", diag.Reason(e.failure)).Because(e.failure)
 	},
-}, ground.NoDomain(rule{
+}, ground.NoDomain(rule.Rule[*evidence]{
 	Code: "bimi.logo.domain.nxdomain", DependsOn: []diag.Code{"bimi.logo.record.unknown"},
 	When: func(e *evidence) bool { return e.apex.Err() == nil || e.place != nil },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(nonexistent(e), "The DNS answers NXDOMAIN for %s.", e.domain)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(nonexistent(e), "The DNS answers NXDOMAIN for %s.", e.domain)
 	},
 }), {
 	Code: "bimi.logo.record.missing", Severity: diag.Info, StateIfFailed: diag.Missing,
@@ -63,53 +65,53 @@ var recordRules = diag.Rules[*evidence]{{
 	Advice: "Leave it unless you want mailboxes to show your logo. For that you need a DMARC policy of quarantine or " +
 		"reject, a logo in SVG Tiny PS and, for most mailboxes, a certificate for it.",
 	When: func(e *evidence) bool { return !nonexistent(e) },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.place == nil, "There is no BIMI record at %s.", e.discovery.Own().Name)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.place == nil, "There is no BIMI record at %s.", e.discovery.Own().Name)
 	},
 }, {
 	Code: "bimi.logo.record.multiple", Severity: diag.Critical, DependsOn: []diag.Code{"bimi.logo.record.missing"},
 	Ref:   refRecord,
 	Title: "More than one BIMI record", Requirement: "There is one BIMI record",
 	Advice: "Remove all BIMI records at this name but one: receivers use none of several.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		n := len(e.place.Found.Records)
-		return diag.FailIf(n > 1, "There are %d BIMI records at %s.", n, e.place.Name)
+		return rule.FailIf(n > 1, "There are %d BIMI records at %s.", n, e.place.Name)
 	},
 }, {
 	Code: "bimi.logo.record.declined", Severity: diag.Info, NoScore: true,
 	DependsOn: []diag.Code{"bimi.logo.record.multiple"}, Ref: draftBIMI + " section 4.3.1",
 	Title: "Domain declines to have a logo shown", Requirement: "The BIMI record asks for a logo to be shown",
 	Advice: "Leave it unless you want mailboxes to show your logo; then write its address into l.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.record.Declined, "The BIMI record at %s has an empty l and an empty a.", e.place.Name)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.record.Declined, "The BIMI record at %s has an empty l and an empty a.", e.place.Name)
 	},
 }, {
 	Code: "bimi.logo.record.http", Severity: diag.Error, DependsOn: []diag.Code{"bimi.logo.record.declined"},
 	Ref:   refRecord,
 	Title: "Logo address begins with http, not https", Requirement: "The address of the logo begins with https",
 	Advice: "Serve the logo by https, then write the address with https:// into l: receivers fetch no other.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		l := e.record.Location
-		return diag.FailIf(l.Fault == record.Insecure, "The tag l of the BIMI record is %s.", diag.Quote(l.Text)).About("l")
+		return rule.FailIf(l.Fault == record.Insecure, "The tag l of the BIMI record is %s.", phrase.Quote(l.Text)).About("l")
 	},
 }, {
 	Code: "bimi.logo.record.address", Severity: diag.Error, DependsOn: []diag.Code{"bimi.logo.record.http"},
 	Ref:   refRecord,
 	Title: "BIMI record has no usable logo address", Requirement: "The BIMI record has a usable address of a logo",
 	Advice: "Write the one full address of the logo, such as https://example.com/logo.svg, into l.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		l := e.record.Location
 		switch {
 		case l.Usable():
 			return nil
 		case l.Text == "":
-			return diag.Fail("The BIMI record at %s has no address in l.", e.place.Name).About("l")
+			return rule.Fail("The BIMI record at %s has no address in l.", e.place.Name).About("l")
 		}
-		return diag.Fail("The tag l of the BIMI record is %s: it %s.", diag.Quote(l.Text), l.Problem).About("l")
+		return rule.Fail("The tag l of the BIMI record is %s: it %s.", phrase.Quote(l.Text), l.Problem).About("l")
 	},
 }}
 
-var texts = diag.Texts{
+var texts = rule.Texts{
 	"valid": {Headline: "The BIMI logo can be fetched and follows SVG Tiny PS",
 		Sub: "Receivers can show it, if the domain's DMARC policy is enforced; many also ask for a certificate."},
 	"bimi.logo.record.declined": {Headline: "The domain declines to have a logo shown",
@@ -118,12 +120,12 @@ var texts = diag.Texts{
 
 // The factors of the score, in the order of a reader.
 var (
-	factorServer  = diag.Category{Code: "server", Label: "Web server"}
-	factorFormat  = diag.Category{Code: "format", Label: "File format"}
-	factorSafety  = diag.Category{Code: "safety", Label: "Safety"}
-	factorProfile = diag.Category{Code: "profile", Label: "SVG Tiny PS"}
-	factorTitle   = diag.Category{Code: "title", Label: "Title"}
-	factorDesign  = diag.Category{Code: "design", Label: "Shape and size"}
+	factorServer  = rule.Category{Code: "server", Label: "Web server"}
+	factorFormat  = rule.Category{Code: "format", Label: "File format"}
+	factorSafety  = rule.Category{Code: "safety", Label: "Safety"}
+	factorProfile = rule.Category{Code: "profile", Label: "SVG Tiny PS"}
+	factorTitle   = rule.Category{Code: "title", Label: "Title"}
+	factorDesign  = rule.Category{Code: "design", Label: "Shape and size"}
 )
 
 func asked(e *evidence) bool { return e.fetched != nil }
@@ -143,66 +145,64 @@ var server = ground.Server[*evidence]{Name: "logo's web server", Seen: func(e *e
 	return ground.See(e.fetched.Result, e.fetched.at)
 }}
 
-type rule = diag.Rule[*evidence]
-
 var reachRules = server.Rules(
-	rule{Fact: ground.Silent, Code: "bimi.logo.unknown"},
-	rule{Fact: ground.NoName, Code: "bimi.logo.host.nxdomain", Weight: 1, Category: factorServer},
-	rule{Fact: ground.NoAddress, Code: "bimi.logo.host.address", Weight: 1, Category: factorServer},
-	rule{Fact: ground.NotPublic, Code: "bimi.logo.host.blocked"},
-	rule{Fact: ground.Refused, Code: "bimi.logo.connection", Weight: 1, Category: factorServer},
-	rule{Fact: ground.Handshake, Code: "bimi.logo.tls.handshake", Weight: 1, Category: factorServer},
-	rule{Fact: ground.Expired, Code: "bimi.logo.certificate.expired", Weight: 2, Category: factorServer},
-	rule{Fact: ground.NotYetValid, Code: "bimi.logo.certificate.early"},
-	rule{Fact: ground.Untrusted, Code: "bimi.logo.certificate.untrusted", Weight: 2, Category: factorServer},
-	rule{Fact: ground.OtherName, Code: "bimi.logo.certificate.name", Weight: 2, Category: factorServer},
-	rule{Fact: ground.ExpiresNow, Code: "bimi.logo.certificate.expires_now"},
-	rule{Fact: ground.Expiring, Code: "bimi.logo.certificate.expiring"},
-	rule{Fact: ground.OldTLS, Code: "bimi.logo.tls.version"},
-	rule{Fact: ground.NotHTTP, Code: "bimi.logo.protocol", Weight: 1, Category: factorServer},
-	rule{Fact: ground.BadLine, Code: "bimi.logo.header.line"},
-	rule{Fact: ground.LongRedirect, Code: "bimi.logo.redirect.long"},
+	rule.Rule[*evidence]{Fact: ground.Silent, Code: "bimi.logo.unknown"},
+	rule.Rule[*evidence]{Fact: ground.NoName, Code: "bimi.logo.host.nxdomain", Weight: 1, Category: factorServer},
+	rule.Rule[*evidence]{Fact: ground.NoAddress, Code: "bimi.logo.host.address", Weight: 1, Category: factorServer},
+	rule.Rule[*evidence]{Fact: ground.NotPublic, Code: "bimi.logo.host.blocked"},
+	rule.Rule[*evidence]{Fact: ground.Refused, Code: "bimi.logo.connection", Weight: 1, Category: factorServer},
+	rule.Rule[*evidence]{Fact: ground.Handshake, Code: "bimi.logo.tls.handshake", Weight: 1, Category: factorServer},
+	rule.Rule[*evidence]{Fact: ground.Expired, Code: "bimi.logo.certificate.expired", Weight: 2, Category: factorServer},
+	rule.Rule[*evidence]{Fact: ground.NotYetValid, Code: "bimi.logo.certificate.early"},
+	rule.Rule[*evidence]{Fact: ground.Untrusted, Code: "bimi.logo.certificate.untrusted", Weight: 2, Category: factorServer},
+	rule.Rule[*evidence]{Fact: ground.OtherName, Code: "bimi.logo.certificate.name", Weight: 2, Category: factorServer},
+	rule.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "bimi.logo.certificate.expires_now"},
+	rule.Rule[*evidence]{Fact: ground.Expiring, Code: "bimi.logo.certificate.expiring"},
+	rule.Rule[*evidence]{Fact: ground.OldTLS, Code: "bimi.logo.tls.version"},
+	rule.Rule[*evidence]{Fact: ground.NotHTTP, Code: "bimi.logo.protocol", Weight: 1, Category: factorServer},
+	rule.Rule[*evidence]{Fact: ground.BadLine, Code: "bimi.logo.header.line"},
+	rule.Rule[*evidence]{Fact: ground.LongRedirect, Code: "bimi.logo.redirect.long"},
 )
 
-var serverRules = slices.Concat(reachRules, diag.Rules[*evidence]{{
+var serverRules = slices.Concat(reachRules, rule.Rules[*evidence]{{
 	Code: "bimi.logo.redirect.loop", Severity: diag.Critical, Weight: 1, Category: factorServer,
 	Ref:   "RFC 9110 section 15.4",
 	Title: "Logo address redirects endlessly", Requirement: "The redirects of the logo come to an end",
 	Advice: "Serve the logo at the address itself, without redirects.",
 	When:   func(e *evidence) bool { return asked(e) && !e.fetched.Unanswered() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		err := e.fetched.Result.Err
 		endless := err != nil && (err.Code == fetch.Loop || err.Code == fetch.TooManyRedirects)
 		if !endless {
 			return nil
 		}
-		return diag.Fail("%s", diag.Sentence(err.Message)).About(e.host())
+		return rule.Fail("%s", phrase.Sentence(err.Message)).About(e.host())
 	},
 }, {
 	Code: "bimi.logo.redirect.http", Severity: diag.Error, Weight: 2, Category: factorServer, Ref: refFormats,
 	Title: "Logo address redirects to http", Requirement: "No redirect of the logo leads to http",
 	Advice: "Redirect to addresses with https only, or serve the logo at the address in the record itself.",
-	When:   served, Fails: func(e *evidence) diag.Failures {
+	When:   served, Fails: func(e *evidence) rule.Failures {
 		for _, h := range e.fetched.Result.Hops {
 			if strings.HasPrefix(h.URL, "http:") {
-				return diag.Fail("A redirect leads to %s, which is not encrypted.", diag.Quote(h.URL)).About(diag.Quote(h.URL))
+				return rule.Fail("A redirect leads to %s, which is not encrypted.", phrase.Quote(h.URL)).About(phrase.Quote(h.URL))
 			}
 		}
 		return nil
 	},
 }})
 
-var answerRules = diag.Rules[*evidence]{{
+var answerRules = rule.Rules[*evidence]{{
 	Code: "bimi.logo.status", Severity: diag.Critical, Weight: 5, Category: factorServer,
 	DependsOn: []diag.Code{"bimi.logo.redirect.loop"}, Ref: refFetch,
 	Title: "Logo is not served with status 200", Requirement: "The logo is served with status 200",
 	Advice: "Upload the logo to this address, or write the address at which it is into the BIMI record.",
-	When:   served, Fails: func(e *evidence) diag.Failures {
+	When:   served, Fails: func(e *evidence) rule.Failures {
 		head := e.fetched.Result.Final()
 		if head.StatusCode == http.StatusOK {
 			return nil
 		}
-		f := diag.Fail("The web server answered %d %s for %s.", head.StatusCode, diag.Quote(head.StatusText), diag.Quote(head.URL))
+		f := rule.Fail("The web server answered %d %s for %s.", head.StatusCode, phrase.Quote(head.StatusText), phrase.Quote(head.URL))
 		switch code := head.StatusCode; {
 		case code >= http.StatusInternalServerError:
 			f[0].Advice = "Find the cause in the log of the web server and correct it, then try again."
@@ -216,10 +216,10 @@ var answerRules = diag.Rules[*evidence]{{
 	Code: "bimi.logo.redirect", Severity: diag.Warning, Weight: 1, Category: factorServer, Ref: refFormats,
 	Title: "Logo is behind a redirect", Requirement: "The logo is served without a redirect",
 	Advice: "Write the last address into the BIMI record: not every receiver follows redirects.",
-	When:   served, Fails: func(e *evidence) diag.Failures {
+	When:   served, Fails: func(e *evidence) rule.Failures {
 		n := e.fetched.redirects()
-		return diag.FailIf(n > 0, "%s %s.", redirects(n), diag.Quote(e.fetched.Result.URL.String())).
-			About(diag.Quote(e.fetched.Result.URL.String()))
+		return rule.FailIf(n > 0, "%s %s.", redirects(n), phrase.Quote(e.fetched.Result.URL.String())).
+			About(phrase.Quote(e.fetched.Result.URL.String()))
 	},
 }, {
 	Code: "bimi.logo.content_type", Severity: diag.Warning, Weight: 2, Category: factorServer,
@@ -230,15 +230,15 @@ var answerRules = diag.Rules[*evidence]{{
 		d := e.document()
 		return d == nil || d.Counts[svg.NotSVG] == 0
 	},
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		kind, _, _ := strings.Cut(e.fetched.contentType(), ";")
 		switch strings.ToLower(strings.TrimSpace(kind)) {
 		case "image/svg+xml":
 			return nil
 		case "":
-			return diag.Fail("The web server sends no Content-Type with the logo.").About(e.host())
+			return rule.Fail("The web server sends no Content-Type with the logo.").About(e.host())
 		}
-		return diag.Fail("The web server sends the logo as %s.", e.fetched.contentType()).About(e.host())
+		return rule.Fail("The web server sends the logo as %s.", e.fetched.contentType()).About(e.host())
 	},
 }, {
 	Code: "bimi.logo.length", Severity: diag.Error, Weight: 1, Category: factorServer,
@@ -246,17 +246,17 @@ var answerRules = diag.Rules[*evidence]{{
 	Title: "Logo is far too large", Requirement: "The logo has at most 1 MiB",
 	Advice: "Draw the logo with shapes alone and export it again: 32 KiB are enough for that, and all that receivers " +
 		"take.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		tooLong := e.fetched.Result.Truncated || errors.Is(e.fetched.broken, svg.ErrTooLong)
-		return diag.FailIf(tooLong, "The image has more than 1 MiB and was not examined.")
+		return rule.FailIf(tooLong, "The image has more than 1 MiB and was not examined.")
 	},
 }, {
 	Code: "bimi.logo.compression", Severity: diag.Critical, Weight: 1, Category: factorFormat,
 	DependsOn: []diag.Code{"bimi.logo.length"}, Ref: "RFC 1952 section 2.3",
 	Title: "Compressed logo is damaged", Requirement: "The logo can be decompressed",
 	Advice: "Upload the file again in binary mode, or serve the logo without compression.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.fetched.broken != nil, "The file begins as gzip does, but %s.", e.fetched.broken)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.fetched.broken != nil, "The file begins as gzip does, but %s.", e.fetched.broken)
 	},
 }, {
 	Code: "bimi.logo.compression.nested", Severity: diag.Warning, DependsOn: []diag.Code{"bimi.logo.compression"},
@@ -264,8 +264,8 @@ var answerRules = diag.Rules[*evidence]{{
 	Title: "Logo is compressed twice", Requirement: "The logo is compressed once at most",
 	Advice: "Let the web server send .svgz files with Content-Encoding: gzip and compress them no further, or serve a " +
 		"plain .svg.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.fetched.nested, "The file is compressed, and the web server compresses it once more.")
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.fetched.nested, "The file is compressed, and the web server compresses it once more.")
 	},
 }}
 

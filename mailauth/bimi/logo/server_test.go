@@ -12,6 +12,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/input"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -43,7 +44,7 @@ func serverVerdicts(t *testing.T) []diag.Verdict {
 		{"redirect", diagtest.Site{Handler: redirect("/end")}, "warning redirect"},
 		{"circle", diagtest.Site{Handler: redirect("/logo.svg")}, "invalid redirect.loop redirect"},
 		{"redirect to http", diagtest.Site{Handler: redirect("http://brand.example.com/end")}, "invalid redirect.http redirect"},
-		{"long redirect", diagtest.Site{Handler: redirect("/" + strings.Repeat("a", diag.MaxURL))}, "valid redirect.long"},
+		{"long redirect", diagtest.Site{Handler: redirect("/" + strings.Repeat("a", input.MaxURL))}, "valid redirect.long"},
 		{"header line without a colon", diagtest.Site{HTTP1: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
 				fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nX Powered By\r\nContent-Type: image/svg+xml\r\n\r\n%s", good)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -22,7 +23,7 @@ func (r *Report) View() *view.View {
 		v.Fact("title", s.Title, "bimi.logo.title")
 		v.Fact("view box", view.Join(s.ViewBox, view.If(s.Square, "square")), "bimi.logo.square", "bimi.logo.view_box")
 	}
-	v.Fact("forbidden", diag.Series(r.Forbidden, 6))
+	v.Fact("forbidden", phrase.Series(r.Forbidden, 6))
 	v.BriefIf(r.State == diag.Valid || r.State == diag.Warned, r.Facts.Text())
 	return v
 }
@@ -32,12 +33,12 @@ func (f *Facts) Text() string {
 	size := ""
 	switch {
 	case f.SizeBytes != nil:
-		size = diag.Count(*f.SizeBytes, "byte")
+		size = phrase.Count(*f.SizeBytes, "byte")
 	case f.StatusCode == 0:
 		return ""
 	}
 	return cmp.Or(view.If(f.StatusCode != 0 && f.StatusCode != http.StatusOK, fmt.Sprintf("HTTP %d", f.StatusCode)),
 		view.If(!f.SVG.told, view.Join(size, "no SVG that can be read")),
 		view.Join("SVG "+cmp.Or(view.If(f.TinyPSCompliant, "Tiny PS"),
-			fmt.Sprintf("with %s from Tiny PS", diag.Count(f.FaultsCount, "departure"))), size))
+			fmt.Sprintf("with %s from Tiny PS", phrase.Count(f.FaultsCount, "departure"))), size))
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
@@ -172,7 +172,7 @@ const (
 )
 
 // Values lists the kinds.
-func (Type) Values() []string { return diag.Values(vmc, cmc, unknownType) }
+func (Type) Values() []string { return kit.Values(vmc, cmc, unknownType) }
 
 // A MarkType is the basis on which the authority verified that the mark belongs to the subject (MCR section
 // 7.1.4.2.2).

@@ -10,6 +10,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
 	"github.com/diagkit/diagkit/mailauth/bimi/svg"
@@ -91,7 +93,7 @@ func (e *evidence) unrelated() (list []string) {
 		}
 	}
 	if e.bundle.Excess > 0 {
-		list = append(list, diag.Count(e.bundle.Excess, "further one"))
+		list = append(list, phrase.Count(e.bundle.Excess, "further one"))
 	}
 	return list
 }
@@ -162,7 +164,7 @@ func load(ctx context.Context, env *diag.Env, u diag.URL) (*fetch.Result, error)
 // text returns what was served as the text of a certificate; nil if nothing was, or not as a whole.
 func (e *evidence) text() []byte {
 	r := e.fetched
-	if diag.OrZero(r.Final()).StatusCode != http.StatusOK || r.Err != nil || r.Truncated {
+	if kit.OrZero(r.Final()).StatusCode != http.StatusOK || r.Err != nil || r.Truncated {
 		return nil
 	}
 	return r.Body

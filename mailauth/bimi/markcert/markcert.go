@@ -9,7 +9,11 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/miekg/dns"
@@ -36,10 +40,10 @@ type ParseReport struct {
 // requests. The error is a *[diag.InputError], or that of a list that cannot be read.
 func Parse(_ context.Context, env *diag.Env, req ParseRequest) (*ParseReport, error) {
 	if strings.TrimSpace(req.PEM) == "" {
-		return nil, diag.Invalid("pem", "is empty")
+		return nil, input.Invalid("pem", "is empty")
 	}
 	if len(req.PEM) > maxBytes {
-		return nil, diag.Invalid("pem", "has more than %d bytes", maxBytes)
+		return nil, input.Invalid("pem", "has more than %d bytes", maxBytes)
 	}
 	e, err := newEvidence(env)
 	if err != nil {
@@ -57,7 +61,7 @@ func at(d diag.Domain, selector string) *Place {
 }
 
 // Rules describes what is examined.
-func (*ParseReport) Rules() []diag.RuleInfo { return parseRules().Describe() }
+func (*ParseReport) Rules() []rule.Description { return parseRules().Describe() }
 
 func newEvidence(env *diag.Env) (*evidence, error) {
 	roots, unrooted := roots(env)
@@ -65,9 +69,9 @@ func newEvidence(env *diag.Env) (*evidence, error) {
 	return &evidence{now: env.Now(), roots: roots, logs: logs, bundle: &bundle{}}, cmp.Or(unrooted, unlogged)
 }
 
-func (e *evidence) report(rules diag.Rules[*evidence]) *ParseReport {
+func (e *evidence) report(rules rule.Rules[*evidence]) *ParseReport {
 	r := &ParseReport{Timestamps: []Timestamp{}, Verdict: rules.Judge(e, texts)}
-	r.Chain = diag.Map(e.bundle.Certificates, func(c *x509.Certificate) pki.Certificate { return pki.Describe(c, e.now) })
+	r.Chain = kit.Map(e.bundle.Certificates, func(c *x509.Certificate) pki.Certificate { return pki.Describe(c, e.now) })
 	if e.mark == nil {
 		return r
 	}
@@ -112,16 +116,16 @@ type LookupReport struct {
 }
 
 // Rules describes what is examined.
-func (*LookupReport) Rules() []diag.RuleInfo { return lookupRules().Describe() }
+func (*LookupReport) Rules() []rule.Description { return lookupRules().Describe() }
 
 // Lookup fetches a certificate and judges it. The error is a *[diag.InputError], that of the context if it ended, that
 // of a list that cannot be read, or wraps [diag.ErrUnavailable] if nothing could be determined.
 func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupReport, error) {
-	if err := diag.ExactlyOne([]string{"url", "domain"}, req.URL != "", !req.Domain.IsZero()); err != nil {
+	if err := input.ExactlyOne([]string{"url", "domain"}, req.URL != "", !req.Domain.IsZero()); err != nil {
 		return nil, err
 	}
 	if req.URL != "" && !req.Selector.IsZero() {
-		return nil, diag.Invalid("selector", "goes with domain, not with url")
+		return nil, input.Invalid("selector", "goes with domain, not with url")
 	}
 	e, err := newEvidence(env)
 	if err != nil {
@@ -189,7 +193,7 @@ func (e *evidence) find(ctx context.Context, env *diag.Env, req LookupRequest) e
 }
 
 // login is the name and password in a URL, which no report repeats.
-var login = diag.Regexp(`//[^/?#]*@`)
+var login = kit.Regexp(`//[^/?#]*@`)
 
 func (e *evidence) fetch(ctx context.Context, env *diag.Env, text string) error {
 	e.url = login().ReplaceAllString(text, "//")
@@ -214,11 +218,11 @@ func (e *evidence) fetch(ctx context.Context, env *diag.Env, text string) error 
 func clause(err error) string {
 	if e, ok := errors.AsType[*diag.InputError](err); ok {
 		if _, why, ok := strings.Cut(e.Reason, "is not a URL to fetch: "); ok {
-			return diag.Quote(why)
+			return phrase.Quote(why)
 		}
-		return diag.Quote(e.Reason)
+		return phrase.Quote(e.Reason)
 	}
-	return diag.Quote(err.Error())
+	return phrase.Quote(err.Error())
 }
 
 func (e *evidence) lookupReport(env *diag.Env) *LookupReport {

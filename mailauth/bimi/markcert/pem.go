@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 const (
@@ -130,13 +130,13 @@ func (b *bundle) damaged(text []byte, read int) {
 	b.PrivateKey = b.PrivateKey || bytes.Contains(text, []byte("PRIVATE KEY-----"))
 }
 
-var boundary = diag.Regexp(`-----(?:BEGIN|END) [A-Z0-9 .#]+-----`)
+var boundary = kit.Regexp(`-----(?:BEGIN|END) [A-Z0-9 .#]+-----`)
 
 func normalise(text []byte) []byte {
 	s := strings.TrimPrefix(string(text), byteOrder)
 	s = strings.NewReplacer(`\r\n`, "\n", `\n`, "\n", "\u00a0", " ").Replace(s)
 	s = boundary().ReplaceAllString(s, "\n$0\n")
-	lines := diag.Map(strings.Split(s, "\n"), strings.TrimSpace)
+	lines := kit.Map(strings.Split(s, "\n"), strings.TrimSpace)
 	lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 	return []byte(strings.Join(lines, "\n") + "\n")
 }

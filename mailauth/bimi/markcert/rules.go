@@ -9,38 +9,38 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // The severities follow one principle: critical faults make receivers refuse the logo under the draft; errors break a
 // requirement that some of them enforce; warnings are for authorities or publishers to improve.
 
-type rule = diag.Rule[*evidence]
-
 // parseRules concern a text; lookupRules also its discovery and fetch.
 var (
-	parseRules = sync.OnceValue(func() diag.Rules[*evidence] {
-		return slices.Concat(textRules, validityRules.With(rule{Category: factorDates, When: marked}),
-			chainRules.With(rule{Category: factorChain, When: marked}),
-			profileRules.With(rule{Category: factorProfile, When: marked}),
-			subjectRules.With(rule{Category: factorSubject, When: marked}), domainRules.With(rule{Category: factorDomain}),
-			logoRules.With(rule{Category: factorLogo, When: drawn}), logRules.With(rule{Category: factorLog, When: marked}))
+	parseRules = sync.OnceValue(func() rule.Rules[*evidence] {
+		return slices.Concat(textRules, validityRules.With(rule.Rule[*evidence]{Category: factorDates, When: marked}),
+			chainRules.With(rule.Rule[*evidence]{Category: factorChain, When: marked}),
+			profileRules.With(rule.Rule[*evidence]{Category: factorProfile, When: marked}),
+			subjectRules.With(rule.Rule[*evidence]{Category: factorSubject, When: marked}), domainRules.With(rule.Rule[*evidence]{Category: factorDomain}),
+			logoRules.With(rule.Rule[*evidence]{Category: factorLogo, When: drawn}), logRules.With(rule.Rule[*evidence]{Category: factorLog, When: marked}))
 	})
-	lookupRules = sync.OnceValue(func() diag.Rules[*evidence] {
-		return slices.Concat(recordRules, fetchRules.With(rule{Category: factorFetch}), parseRules())
+	lookupRules = sync.OnceValue(func() rule.Rules[*evidence] {
+		return slices.Concat(recordRules, fetchRules.With(rule.Rule[*evidence]{Category: factorFetch}), parseRules())
 	})
 )
 
 var (
-	factorFetch   = diag.Category{Code: "fetch", Label: "Web server"}
-	factorText    = diag.Category{Code: "text", Label: "PEM text"}
-	factorDates   = diag.Category{Code: "validity", Label: "Validity"}
-	factorChain   = diag.Category{Code: "chain", Label: "Authority"}
-	factorProfile = diag.Category{Code: "profile", Label: "Certificate profile"}
-	factorSubject = diag.Category{Code: "subject", Label: "Mark and owner"}
-	factorDomain  = diag.Category{Code: "domain", Label: "Domain"}
-	factorLogo    = diag.Category{Code: "logo", Label: "Logo"}
-	factorLog     = diag.Category{Code: "transparency", Label: "Certificate Transparency"}
+	factorFetch   = rule.Category{Code: "fetch", Label: "Web server"}
+	factorText    = rule.Category{Code: "text", Label: "PEM text"}
+	factorDates   = rule.Category{Code: "validity", Label: "Validity"}
+	factorChain   = rule.Category{Code: "chain", Label: "Authority"}
+	factorProfile = rule.Category{Code: "profile", Label: "Certificate profile"}
+	factorSubject = rule.Category{Code: "subject", Label: "Mark and owner"}
+	factorDomain  = rule.Category{Code: "domain", Label: "Domain"}
+	factorLogo    = rule.Category{Code: "logo", Label: "Logo"}
+	factorLog     = rule.Category{Code: "transparency", Label: "Certificate Transparency"}
 )
 
 const (
@@ -54,7 +54,7 @@ func marked(e *evidence) bool { return e.attempted() }
 
 func drawn(e *evidence) bool { return e.attempted() && e.mark.logo() != nil }
 
-var texts = diag.Texts{
+var texts = rule.Texts{
 	"valid": {Headline: "Mark certificate is valid",
 		Sub: "Mailboxes that ask for one can show the logo. Whether it was revoked was not examined."},
 }
@@ -65,21 +65,21 @@ func asked(e *evidence) bool { return e.discovery != nil }
 
 func recorded(e *evidence) bool { return e.applies != nil && e.applies.Record != nil }
 
-var recordRules = diag.Rules[*evidence]{{
+var recordRules = rule.Rules[*evidence]{{
 	Code: "markcert.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: recordRef + "7.2",
 	Title: "BIMI record could not be looked up", Requirement: "The name servers answer for the BIMI record",
 	Advice: "Check that every name server of the domain answers TXT queries, and try again.",
-	When:   asked, Fails: func(e *evidence) diag.Failures {
+	When:   asked, Fails: func(e *evidence) rule.Failures {
 		if e.unlearned == nil {
 			return nil
 		}
-		return diag.Fail("The TXT lookup failed: %s.", diag.Reason(e.unlearned)).Because(e.unlearned)
+		return rule.Fail("The TXT lookup failed: %s.", diag.Reason(e.unlearned)).Because(e.unlearned)
 	},
-}, ground.NoDomain(rule{
+}, ground.NoDomain(rule.Rule[*evidence]{
 	Code: "markcert.domain.nxdomain", DependsOn: []diag.Code{"markcert.record.unknown"}, Ref: recordRef + "7.2",
 	When: func(e *evidence) bool { return asked(e) && (!e.unsure || e.applies != nil) },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.nonexistent, "The DNS answers NXDOMAIN for %s.", e.discovery.Domain)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.nonexistent, "The DNS answers NXDOMAIN for %s.", e.discovery.Domain)
 	},
 }), {
 	Code: "markcert.record.missing", Severity: diag.Info, StateIfFailed: diag.Missing,
@@ -87,16 +87,16 @@ var recordRules = diag.Rules[*evidence]{{
 	Title: "No BIMI record", Requirement: "The domain has a BIMI record",
 	Advice: "Publish a BIMI record if a logo is to be shown beside the mail of the domain; without one nothing is lost.",
 	When:   func(e *evidence) bool { return asked(e) && !e.nonexistent },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.applies == nil, "There is no BIMI record at %s%s.", e.discovery.Own().Name, e.above())
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.applies == nil, "There is no BIMI record at %s%s.", e.discovery.Own().Name, e.above())
 	},
 }, {
 	Code: "markcert.record.several", Severity: diag.Error, Weight: 4, Category: factorFetch,
 	DependsOn: []diag.Code{"markcert.record.missing"}, Ref: recordRef + "7.2",
 	Title: "More than one BIMI record", Requirement: "The domain has one BIMI record",
 	Advice: "Remove all BIMI records of the selector but one: receivers use none of several.",
-	When:   asked, Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.applies.Record == nil, "There are %d BIMI records at %s.",
+	When:   asked, Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.applies.Record == nil, "There are %d BIMI records at %s.",
 			len(e.applies.Found.Records), e.applies.Name)
 	},
 }, {
@@ -104,8 +104,8 @@ var recordRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"markcert.record.several"}, Ref: recordRef + "4.3.1",
 	Title: "Domain declines to take part in BIMI", Requirement: "The BIMI record does not decline",
 	Advice: "Leave it if no logo is to be shown; otherwise put the URLs of the logo and of the certificate into l and a.",
-	When:   recorded, Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.applies.Record.Declined, "The record at %s has empty tags l and a.", e.applies.Name)
+	When:   recorded, Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.applies.Record.Declined, "The record at %s has empty tags l and a.", e.applies.Name)
 	},
 }, {
 	Code: "markcert.record.none_named", Severity: diag.Info, StateIfFailed: diag.Missing,
@@ -113,8 +113,8 @@ var recordRules = diag.Rules[*evidence]{{
 	Title: "BIMI record names no certificate", Requirement: "The BIMI record names a certificate",
 	Advice: "Order a verified or common mark certificate if the logo is to be shown at Gmail and Apple Mail, and put " +
 		"its URL into a. Other mailboxes show the logo without one.",
-	When: recorded, Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(strings.TrimSpace(e.applies.Record.Authority.Text) == "", "The tag a of the record at %s is "+
+	When: recorded, Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(strings.TrimSpace(e.applies.Record.Authority.Text) == "", "The tag a of the record at %s is "+
 			"empty or absent.", e.applies.Name)
 	},
 }, {
@@ -123,9 +123,9 @@ var recordRules = diag.Rules[*evidence]{{
 	Title: "BIMI record is not valid", Requirement: "The BIMI record is valid",
 	Advice: "Correct the record: receivers ignore it as it is.",
 	When:   func(e *evidence) bool { return recorded(e) && e.applies.Record.Authority.Fault == "" },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.applies.Record.Errors(), func(fault string) diag.Failures {
-			return diag.Fail("The record at %s has a fault: %s.", e.applies.Name, strings.TrimSuffix(fault, "."))
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.applies.Record.Errors(), func(fault string) rule.Failures {
+			return rule.Fail("The record at %s has a fault: %s.", e.applies.Name, strings.TrimSuffix(fault, "."))
 		})
 	},
 }}
@@ -146,21 +146,21 @@ func (e *evidence) unanswered() bool {
 	return e.fetched != nil && e.fetched.Err != nil && e.fetched.Err.Unanswered
 }
 
-var fetchRules = diag.Rules[*evidence]{{
+var fetchRules = rule.Rules[*evidence]{{
 	Code: "cert_url_invalid", Severity: diag.Critical, Weight: 5, Ref: draft + "3.2",
 	Title: "URL of the certificate cannot be used", Requirement: "The certificate has an https URL",
 	Advice: "Publish the certificate at a URL that begins with https://, and name that in the BIMI record.",
 	When:   func(e *evidence) bool { return e.url != "" || e.urlFault != "" },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.urlFault != "", "Receivers cannot fetch the certificate from %q: %s.",
-			diag.Quote(e.url), e.urlFault)
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.urlFault != "", "Receivers cannot fetch the certificate from %q: %s.",
+			phrase.Quote(e.url), e.urlFault)
 	},
 }, {
 	Code: "markcert.fetch.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: draft + "3.2",
 	Title: "Certificate could not be fetched", Requirement: "The web server of the certificate answers",
 	Advice: "Check that the web server and its name servers answer, and try again.",
-	When:   fetched, Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.unanswered(), "%s gave no answer: %s.", e.fetched.URL.Host(), e.failure())
+	When:   fetched, Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.unanswered(), "%s gave no answer: %s.", e.fetched.URL.Host(), e.failure())
 	},
 }, {
 	Code: "cert_fetch_failed", Severity: diag.Critical, Weight: 10, Ref: draft + "3.2",
@@ -173,9 +173,9 @@ var fetchRules = diag.Rules[*evidence]{{
 	Advice: "Renew the TLS certificate of the web server and automate renewal: receivers fetch nothing from it until " +
 		"then.",
 	When: func(e *evidence) bool { return fetched(e) && len(e.handshakes()) > 0 },
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.handshakes(), func(t *pki.TLS) diag.Failures {
-			return diag.FailIf(t.Err() != nil, "The TLS certificate of %s is not trusted: %s.",
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.handshakes(), func(t *pki.TLS) rule.Failures {
+			return rule.FailIf(t.Err() != nil, "The TLS certificate of %s is not trusted: %s.",
 				t.ServerName, t.Err()).About(t.ServerName)
 		})
 	},
@@ -183,9 +183,9 @@ var fetchRules = diag.Rules[*evidence]{{
 	Code: "markcert.fetch.insecure", Severity: diag.Critical, Weight: 3, Ref: draft + "3.2",
 	Title: "Redirect to a URL without TLS", Requirement: "All redirects lead to https",
 	Advice: "Redirect to https only, or better serve the certificate without a redirect: receivers fetch by https only.",
-	When:   served, Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.fetched.Hops, func(h fetch.Hop) diag.Failures {
-			return diag.FailIf(strings.HasPrefix(h.URL, "http:"), "The redirects lead through %s.", diag.Quote(h.URL))
+	When:   served, Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.fetched.Hops, func(h fetch.Hop) rule.Failures {
+			return rule.FailIf(strings.HasPrefix(h.URL, "http:"), "The redirects lead through %s.", phrase.Quote(h.URL))
 		})
 	},
 }, {
@@ -193,22 +193,22 @@ var fetchRules = diag.Rules[*evidence]{{
 	Title: "Web server speaks an old version of TLS", Requirement: "The web server speaks TLS 1.2 or 1.3",
 	Advice: "Switch on TLS 1.2 and TLS 1.3 on the web server: receivers refuse older versions.",
 	When:   func(e *evidence) bool { return fetched(e) && e.fetched.TLS != nil },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		v := e.fetched.TLS.Version
-		return diag.FailIf(v == "TLS 1.0" || v == "TLS 1.1", "The web server agreed on %s.", v)
+		return rule.FailIf(v == "TLS 1.0" || v == "TLS 1.1", "The web server agreed on %s.", v)
 	},
 }}
 
-func unfetched(e *evidence) diag.Failures {
+func unfetched(e *evidence) rule.Failures {
 	r := e.fetched
 	switch head := r.Final(); {
 	case r.Err != nil:
-		return diag.Fail("The certificate cannot be fetched from %s: %s.", diag.Quote(r.URL.String()), e.failure())
+		return rule.Fail("The certificate cannot be fetched from %s: %s.", phrase.Quote(r.URL.String()), e.failure())
 	case head.StatusCode != http.StatusOK:
-		return diag.Fail("The web server answered %d %s for %s.",
-			head.StatusCode, diag.Quote(head.StatusText), diag.Quote(r.URL.String()))
+		return rule.Fail("The web server answered %d %s for %s.",
+			head.StatusCode, phrase.Quote(head.StatusText), phrase.Quote(r.URL.String()))
 	default:
-		return diag.FailIf(r.Truncated, "The file has more than %d bytes, which is no certificate.", maxBytes)
+		return rule.FailIf(r.Truncated, "The file has more than %d bytes, which is no certificate.", maxBytes)
 	}
 }
 
@@ -216,7 +216,7 @@ func (e *evidence) failure() string {
 	if e.fetched.Err == nil {
 		return ""
 	}
-	return diag.Quote(strings.TrimSuffix(e.fetched.Err.Message, "."))
+	return phrase.Quote(strings.TrimSuffix(e.fetched.Err.Message, "."))
 }
 
 func (e *evidence) handshakes() []*pki.TLS {

@@ -7,22 +7,25 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
-var textRules = diag.Rules[*evidence]{{
+var textRules = rule.Rules[*evidence]{{
 	Code: "markcert.pem.private_key", Severity: diag.Critical, Weight: 5, Category: factorText, Ref: "RFC 5280 section 8",
 	Title: "Private key in the text", Requirement: "The text holds no private key",
 	Advice: "Remove the private key, have the certificate revoked and reissued with a new key, and check what else " +
 		"uses the key: whoever could read the text can use it.",
-	When: read, Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.bundle.PrivateKey, "The text has a block with a private key. It is not repeated here.")
+	When: read, Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.bundle.PrivateKey, "The text has a block with a private key. It is not repeated here.")
 	},
 }, {
 	Code: "cert_pem_missing", Severity: diag.Critical, Weight: 10, Category: factorText, Ref: "RFC 7468 section 5",
 	Title: "No certificate in the text", Requirement: "The text holds a certificate",
 	Advice: "Publish the PEM file that the authority delivered: it begins with -----BEGIN CERTIFICATE----- and holds " +
 		"the mark certificate and those of its issuers.",
-	When: read, Fails: func(e *evidence) diag.Failures {
+	When: read, Fails: func(e *evidence) rule.Failures {
 		found, ok := forms[e.bundle.Form]
 		if !ok || len(e.bundle.Certificates) > 0 {
 			return nil
@@ -31,19 +34,19 @@ var textRules = diag.Rules[*evidence]{{
 		if e.bundle.Form == otherBlocks {
 			detail = fmt.Sprintf("The text has PEM blocks, but no certificate among them: %s.", join(e.bundle.Others))
 		}
-		return diag.Failures{{Detail: detail, Advice: advice}}
+		return rule.Failures{{Detail: detail, Advice: advice}}
 	},
 }, {
 	Code: "cert_invalid", Severity: diag.Critical, Weight: 5, Category: factorText,
 	DependsOn: []diag.Code{"cert_pem_missing"}, Ref: "RFC 7468 section 5.1",
 	Title: "Certificate cannot be read", Requirement: "Each certificate of the text can be read",
 	Advice: "Copy the file from the authority again, byte by byte: a character of it was lost or changed.",
-	When:   read, Fails: func(e *evidence) diag.Failures {
-		all := diag.FailEach(e.bundle.Broken, func(b broken) diag.Failures {
+	When:   read, Fails: func(e *evidence) rule.Failures {
+		all := rule.FailEach(e.bundle.Broken, func(b broken) rule.Failures {
 			if b.Index == 0 {
-				return diag.Fail("A block of a certificate cannot be read: %s.", b.Text)
+				return rule.Fail("A block of a certificate cannot be read: %s.", b.Text)
 			}
-			f := diag.Fail("Certificate %d of the text cannot be read: %s.", b.Index, b.Text)
+			f := rule.Fail("Certificate %d of the text cannot be read: %s.", b.Index, b.Text)
 			if b.Text == bundled {
 				f[0].Advice = forms[pkcs7][1]
 			}
@@ -67,7 +70,7 @@ var textRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"cert_pem_missing"}, Ref: draft + "3.3",
 	Title: "Certificate is not encoded as PEM", Requirement: "The certificate is encoded as PEM",
 	Advice: "Convert the certificate to PEM and add the certificates of its issuers: receivers read no other form.",
-	When:   read, Fails: func(e *evidence) diag.Failures {
+	When:   read, Fails: func(e *evidence) rule.Failures {
 		if e.bundle.Form == pemText {
 			return nil
 		}
@@ -75,7 +78,7 @@ var textRules = diag.Rules[*evidence]{{
 		if e.bundle.Form == base64Text {
 			what = "Base64 without the lines -----BEGIN CERTIFICATE----- and -----END CERTIFICATE-----"
 		}
-		return e.fix("form", diag.Fail("The certificate is in %s.", what))
+		return e.fix("form", rule.Fail("The certificate is in %s.", what))
 	},
 }, {
 	Code: "markcert.pem.several", Severity: diag.Error, Weight: 3, Category: factorText,
@@ -83,15 +86,15 @@ var textRules = diag.Rules[*evidence]{{
 	Title: "More than one mark certificate", Requirement: "The text holds one mark certificate",
 	Advice: "Leave one mark certificate in the text. Another logo needs a record of its own, with another selector and " +
 		"URL.",
-	When: marked, Fails: func(e *evidence) diag.Failures {
+	When: marked, Fails: func(e *evidence) rule.Failures {
 		names := []string{name(e.mark.X509)}
 		for _, c := range e.others {
 			if e.rivals(c) {
 				names = append(names, name(c))
 			}
 		}
-		return diag.FailIf(len(names) > 1, "The text has mark certificates of %s: receivers may refuse them all.",
-			diag.Series(names, maxInSentence))
+		return rule.FailIf(len(names) > 1, "The text has mark certificates of %s: receivers may refuse them all.",
+			phrase.Series(names, maxInSentence))
 	},
 }, {
 	Code: "markcert.pem.order", Severity: diag.Warning, Weight: 2, Category: factorText,
@@ -99,23 +102,23 @@ var textRules = diag.Rules[*evidence]{{
 	Title: "Certificates are not in order", Requirement: "The mark certificate comes first, then its issuers",
 	Advice: "Put the mark certificate first, then the one that issued it, and so on: receivers may refuse another order.",
 	When:   func(e *evidence) bool { return marked(e) && len(e.bundle.Certificates) > 1 },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.inOrder() {
 			return nil
 		}
-		order := diag.Map(e.bundle.Certificates[:min(len(e.bundle.Certificates), 6)], name)
-		return e.fix("order", diag.Fail("The certificates stand in this order: %s.", strings.Join(order, ", ")))
+		order := kit.Map(e.bundle.Certificates[:min(len(e.bundle.Certificates), 6)], name)
+		return e.fix("order", rule.Fail("The certificates stand in this order: %s.", strings.Join(order, ", ")))
 	},
 }, {
 	Code: "markcert.pem.duplicate", Severity: diag.Warning, Weight: 1, Category: factorText,
 	DependsOn: []diag.Code{"cert_not_vmc"}, Ref: draft + "3.3",
 	Title: "Certificate appears twice", Requirement: "Each certificate appears once",
 	Advice: "Remove the repeated certificates: receivers may refuse a text with duplicates.",
-	When:   marked, Fails: func(e *evidence) diag.Failures {
+	When:   marked, Fails: func(e *evidence) rule.Failures {
 		if len(e.bundle.Certificates) == len(e.others)+1 {
 			return nil
 		}
-		return e.fix("duplicate", diag.Fail("The text has %d certificates, but only %d different ones.",
+		return e.fix("duplicate", rule.Fail("The text has %d certificates, but only %d different ones.",
 			len(e.bundle.Certificates), len(e.others)+1))
 	},
 }, {
@@ -124,12 +127,12 @@ var textRules = diag.Rules[*evidence]{{
 	Title: "Certificates that do not belong to the chain", Requirement: "All certificates belong to the chain",
 	Advice: "Remove the certificates that have issued none of the others.",
 	When:   func(e *evidence) bool { return marked(e) && e.trust.Recognized },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		list := e.unrelated()
 		if len(list) == 0 {
 			return nil
 		}
-		return e.fix("unrelated", diag.Fail("These certificates are not needed to reach the root: %s.",
+		return e.fix("unrelated", rule.Fail("These certificates are not needed to reach the root: %s.",
 			strings.Join(list[:min(len(list), maxInSentence)], ", ")))
 	},
 }, {
@@ -137,11 +140,11 @@ var textRules = diag.Rules[*evidence]{{
 	DependsOn: []diag.Code{"cert_pem_missing", "markcert.pem.private_key"}, Ref: draft + "3.3",
 	Title: "PEM blocks that are no certificates", Requirement: "All PEM blocks are certificates",
 	Advice: "Remove the other blocks: receivers expect certificates only.",
-	When:   read, Fails: func(e *evidence) diag.Failures {
+	When:   read, Fails: func(e *evidence) rule.Failures {
 		if len(e.bundle.Others) == 0 {
 			return nil
 		}
-		return e.fix("others", diag.Fail("The text has blocks of other kinds as well: %s.", join(e.bundle.Others)))
+		return e.fix("others", rule.Fail("The text has blocks of other kinds as well: %s.", join(e.bundle.Others)))
 	},
 }}
 
@@ -160,38 +163,38 @@ var forms = map[form][2]string{
 		"Copy the whole file, from the first -----BEGIN CERTIFICATE----- to the last -----END CERTIFICATE-----."},
 }
 
-func notForMarks(e *evidence) diag.Failures {
+func notForMarks(e *evidence) rule.Failures {
 	c := e.mark.X509
 	switch {
 	case e.mark.forMarks() && extension(c, oidPoison) == nil:
 		return nil
 	case extension(c, oidPoison) != nil:
-		return diag.Failures{{
+		return rule.Failures{{
 			Detail: "The certificate is a precertificate, which exists for the logs only (RFC 6962 section 3.1).",
 			Advice: "Publish the certificate itself, which the authority delivered after the precertificate was logged.",
 		}}
 	case c.IsCA:
-		return diag.Failures{{
+		return rule.Failures{{
 			Detail: fmt.Sprintf("The certificate of %s is that of an authority, and the text has none for a mark.", name(c)),
 			Advice: "Put your own mark certificate first in the text: only those of its issuers are there.",
 		}}
 	case e.attempted():
-		return diag.Failures{{
+		return rule.Failures{{
 			Detail: fmt.Sprintf("The certificate of %s holds a mark, but lacks the extended key usage of mark certificates "+
 				"(id-kp-BrandIndicatorforMessageIdentification).", name(c)),
 			Advice: "Have the certificate reissued with this extended key usage: receivers refuse a mark certificate " +
 				"without it.",
 		}}
 	case c.ExtKeyUsage == nil && c.UnknownExtKeyUsage == nil:
-		return diag.Fail("The certificate of %s has no extended key usage; one for marks has "+
+		return rule.Fail("The certificate of %s has no extended key usage; one for marks has "+
 			"id-kp-BrandIndicatorforMessageIdentification.", name(c))
 	default:
-		return diag.Fail("The certificate of %s was issued for %s, not for marks "+
+		return rule.Fail("The certificate of %s was issued for %s, not for marks "+
 			"(id-kp-BrandIndicatorforMessageIdentification).", name(c), join(e.described().ExtKeyUsage))
 	}
 }
 
-func (e *evidence) fix(fault string, f diag.Failures) diag.Failures {
+func (e *evidence) fix(fault string, f rule.Failures) rule.Failures {
 	if e.first == "" || e.first == fault {
 		return f.Suggesting(e.corrected())
 	}
@@ -227,5 +230,5 @@ func (e *evidence) rivals(c *x509.Certificate) bool {
 const maxInSentence = 5
 
 func join(list []string) string {
-	return strings.Join(diag.Map(list[:min(len(list), maxInSentence)], diag.Quote), ", ")
+	return strings.Join(kit.Map(list[:min(len(list), maxInSentence)], phrase.Quote), ", ")
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
@@ -131,7 +132,7 @@ func issuer(c *x509.Certificate) string { return label(pki.ParseName(c.RawIssuer
 
 func label(n pki.Name) string {
 	organization := strings.Join(n.Organization[:min(1, len(n.Organization))], "")
-	return "“" + diag.Quote(cmp.Or(n.CommonName, organization, n.Raw)) + "”"
+	return "“" + phrase.Quote(cmp.Or(n.CommonName, organization, n.Raw)) + "”"
 }
 
 func topOf(leaf *x509.Certificate, others []*x509.Certificate) *x509.Certificate {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -39,11 +39,11 @@ func (r *ParseReport) show(v *view.View) {
 		mark := []string{string(c.MarkType), c.TrademarkCountry, c.TrademarkID}
 		v.Fact("mark", strings.TrimSpace(strings.Join(mark, " ")), "markcert.subject")
 		v.Fact("owner", c.Subject.Short(), "markcert.subject")
-		v.Fact("domains", diag.Series(c.SAN.DNS, 4), "cert_domain_mismatch", "markcert.names")
+		v.Fact("domains", phrase.Series(c.SAN.DNS, 4), "cert_domain_mismatch", "markcert.names")
 		v.Fact("ends", c.Remaining(), "cert_expired", "markcert.validity")
 		logo := view.If(!c.LogoEmbedded, "none that can be read")
 		if c.LogoEmbedded && c.LogotypeSVGBytes != nil {
-			logo = "SVG, " + diag.Count(*c.LogotypeSVGBytes, "byte")
+			logo = "SVG, " + phrase.Count(*c.LogotypeSVGBytes, "byte")
 		}
 		v.Fact("logo", cmp.Or(logo, "SVG"), "markcert.logotype", "markcert.logo")
 		v.Fact("authority", view.Known(r.ChainTrusted, cmp.Or(r.RootName, "recognized"),

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/miekg/dns"
@@ -63,7 +65,7 @@ func Discover(ctx context.Context, env *diag.Env, domain diag.Domain, selector d
 	wait, cancel := diag.Within(ctx, Timeout)
 	defer cancel()
 	d := &Discovery{Domain: domain, Selector: selector}
-	d.Places = diag.Map(ancestors(domain.String()), func(name string) Place {
+	d.Places = kit.Map(ancestors(domain.String()), func(name string) Place {
 		return Place{Domain: name, Name: Name(selector, name)}
 	})
 	var g diag.Group
@@ -79,17 +81,17 @@ func Discover(ctx context.Context, env *diag.Env, domain diag.Domain, selector d
 
 func check(domain diag.Domain, selector diag.Selector) error {
 	if domain.IsZero() {
-		return diag.Invalid("domain", "is missing")
+		return input.Invalid("domain", "is missing")
 	}
 	s := selector.String()
 	if before, _, ok := strings.Cut("."+s+".", "."+Node+"."); ok {
 		if before = strings.Trim(before, "."); before == "" {
 			before = DefaultSelector
 		}
-		return diag.Invalid("selector", "%q is a name of the DNS; enter the part before %s: %q", s, Node, before)
+		return input.Invalid("selector", "%q is a name of the DNS; enter the part before %s: %q", s, Node, before)
 	}
 	if name := Name(selector, domain.String()); len(name) > maxName {
-		return diag.Invalid("selector", "is too long for this domain: %s has %d characters, and a name has at most %d",
+		return input.Invalid("selector", "is too long for this domain: %s has %d characters, and a name has at most %d",
 			name, len(name), maxName)
 	}
 	return nil

@@ -9,6 +9,9 @@ import (
 	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
@@ -35,7 +38,7 @@ const (
 )
 
 // Values lists the preferences.
-func (AvatarPreference) Values() []string { return diag.Values(Brand, Personal) }
+func (AvatarPreference) Values() []string { return kit.Values(Brand, Personal) }
 
 // The kinds of faults in the values of tags, in addition to those of [taglist].
 const (
@@ -197,14 +200,14 @@ func (r *Record) readURI(kind taglist.Kind, t taglist.Tag, special func(diag.URL
 			return f.Kind == taglist.BadValue && f.Offset >= t.ValueOffset && f.Offset < t.ValueOffset+len(t.Value)
 		})
 		r.List.Add(taglist.Fault{
-			Kind: kind, Text: fmt.Sprintf("%q in %s %s", diag.Quote(t.Value), strings.ToLower(t.Name), u.Problem),
+			Kind: kind, Text: fmt.Sprintf("%q in %s %s", phrase.Quote(t.Value), strings.ToLower(t.Name), u.Problem),
 			Offset: t.ValueOffset, Length: len(t.Value),
 		})
 	}
 	return u
 }
 
-var schemeTwice = diag.Regexp(`(?i)^https?:/*https?:/`)
+var schemeTwice = kit.Regexp(`(?i)^https?:/*https?:/`)
 
 // parse reads a URI of https whose host is a fully qualified domain name (section 4.3 of the draft). The URL may be there
 // in spite of a fault.
@@ -234,7 +237,7 @@ func (u *URI) parse() (fault URIFault, problem string) {
 	case strings.EqualFold(scheme, "http"):
 		return Insecure, "begins with http: receivers fetch by https only"
 	case !strings.EqualFold(scheme, "https"):
-		return Malformed, fmt.Sprintf("has the scheme %q: receivers fetch by https only", diag.Quote(scheme))
+		return Malformed, fmt.Sprintf("has the scheme %q: receivers fetch by https only", phrase.Quote(scheme))
 	case err != nil:
 		return Malformed, urlProblem(u.Text)
 	case !named || !strings.Contains(u.URL.Host().Name(), "."):
@@ -248,8 +251,8 @@ func (u *URI) parse() (fault URIFault, problem string) {
 func urlProblem(text string) string {
 	u, err := url.Parse(text)
 	switch {
-	case len(text) > diag.MaxURL:
-		return fmt.Sprintf("is longer than %d bytes, the most that is read here", diag.MaxURL)
+	case len(text) > input.MaxURL:
+		return fmt.Sprintf("is longer than %d bytes, the most that is read here", input.MaxURL)
 	case err != nil:
 		return "is not a URI"
 	case u.User != nil:
@@ -302,11 +305,11 @@ func prefixProblem(prefix string) string {
 	case prefix == "":
 		return "there is a comma in lps without a prefix beside it"
 	case strings.ContainsFunc(prefix, func(c rune) bool { return !ldh(c) }):
-		return fmt.Sprintf("%q in lps has a character that is not a letter, digit or hyphen", diag.Quote(prefix))
+		return fmt.Sprintf("%q in lps has a character that is not a letter, digit or hyphen", phrase.Quote(prefix))
 	case len(prefix) > maxPrefix:
-		return fmt.Sprintf("%q in lps is longer than %d characters", diag.Quote(prefix), maxPrefix)
+		return fmt.Sprintf("%q in lps is longer than %d characters", phrase.Quote(prefix), maxPrefix)
 	case prefix[0] == '-': // hyphens at both ends of the local part are removed first (section 4.5 of the draft)
-		return fmt.Sprintf("%q in lps begins with a hyphen, as no selector does", diag.Quote(prefix))
+		return fmt.Sprintf("%q in lps begins with a hyphen, as no selector does", phrase.Quote(prefix))
 	default:
 		return ""
 	}

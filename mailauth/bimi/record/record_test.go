@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
 	"github.com/stretchr/testify/require"
 )
 
@@ -74,7 +74,7 @@ func TestParse(t *testing.T) {
 		{"space", "v=BIMI1; l=https://brand.example.com/my logo.svg", "has a space, which is written %20", false},
 		{"angle brackets", "v=BIMI1; l=<" + logo + ">", "quotation marks or brackets", false},
 		{"percent sign", "v=BIMI1; l=https://brand.example.com/%zz.svg", "is not a URI", false},
-		{"long", "v=BIMI1; l=https://brand.example.com/" + strings.Repeat("a", diag.MaxURL), "longer than 8192 bytes", false},
+		{"long", "v=BIMI1; l=https://brand.example.com/" + strings.Repeat("a", input.MaxURL), "longer than 8192 bytes", false},
 		{"PNG", "v=BIMI1; l=https://brand.example.com/logo.PNG", "a PNG file", false},
 		{"certificate as logo", "v=BIMI1; l=" + mark, "names a certificate", false},
 		{"logo as certificate", "v=BIMI1; l=" + logo + "; a=" + logo, "names an image", false},

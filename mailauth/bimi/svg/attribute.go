@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 func (v *validator) attributes(t token, o *openElement) {
@@ -148,7 +148,7 @@ func quoted(s string) string {
 	if strings.Trim(s, white) == "" {
 		return "empty"
 	}
-	return diag.Quote(clip(collapse(s)))
+	return phrase.Quote(clip(collapse(s)))
 }
 
 func (v *validator) external(a attr, t token) {

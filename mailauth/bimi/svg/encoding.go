@@ -13,7 +13,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/htmlindex"
 )
@@ -74,7 +74,7 @@ func decodeBytes(text, encoding string) (string, bool) {
 	return text, err == nil
 }
 
-var declared = diag.Regexp(`^<\?xml[^>]*?encoding[ \t\r\n]*=[ \t\r\n]*(?:"([^"]*)"|'([^']*)')`)
+var declared = kit.Regexp(`^<\?xml[^>]*?encoding[ \t\r\n]*=[ \t\r\n]*(?:"([^"]*)"|'([^']*)')`)
 
 // declaredEncoding returns the encoding of an XML declaration, as far as it can be determined without reading the
 // document.

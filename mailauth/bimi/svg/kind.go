@@ -1,6 +1,7 @@
 package svg
 
 import (
+	"github.com/diagkit/diagkit/diag/kit"
 	"slices"
 	"strings"
 	"sync"
@@ -111,7 +112,7 @@ func (k Kind) forbidden() string { return k.trait().forbidden }
 
 // Values lists the kinds, the gravest first.
 func (Kind) Values() []string {
-	return diag.Map(traits, func(t trait) string { return string(t.kind) })
+	return kit.Map(traits, func(t trait) string { return string(t.kind) })
 }
 
 var banned = kindsOf(map[Kind]string{
@@ -144,7 +145,7 @@ var places = map[string]string{
 	"stop":     "a stop stands only in a gradient",
 }
 
-var placeholders = diag.Words("bimi-svg-tiny-12-ps bimi-svg untitled untitled-1 title logo svg image icon drawing " +
+var placeholders = kit.Words("bimi-svg-tiny-12-ps bimi-svg untitled untitled-1 title logo svg image icon drawing " +
 	"graphic artboard layer layer_1 test todo placeholder yourbrand")
 
 var placeholderTitles = []string{"company name", "brand name", "your company", "your brand", "your logo", "my logo",

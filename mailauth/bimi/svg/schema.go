@@ -2,13 +2,12 @@ package svg
 
 import (
 	"fmt"
+	"github.com/diagkit/diagkit/diag/kit"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/diagkit/diagkit/diag"
 )
 
 const (
@@ -193,10 +192,10 @@ func onlyWord(is func(string) bool) func(string) bool {
 	return func(v string) bool { return is(strings.Trim(v, white)) }
 }
 
-var aspectRatio = diag.Regexp(`^[ \t\r\n]*(none|xMidYMid)[ \t\r\n]*(meet)?[ \t\r\n]*$`)
+var aspectRatio = kit.Regexp(`^[ \t\r\n]*(none|xMidYMid)[ \t\r\n]*(meet)?[ \t\r\n]*$`)
 
 // languageTag is xs:language (XML Schema part 2 section 3.3.3).
-var languageTag = diag.Regexp(`^[a-zA-Z]{1,8}(-[a-zA-Z0-9]{1,8})*$`)
+var languageTag = kit.Regexp(`^[a-zA-Z]{1,8}(-[a-zA-Z0-9]{1,8})*$`)
 
 func isAspectRatio(v string) bool { return aspectRatio().MatchString(v) }
 
@@ -235,7 +234,7 @@ func collapse(s string) string {
 
 // keywords are the colors that have names (SVG Tiny 1.2 chapter 11 has the first 16; those of CSS are drawn as well),
 // and the keywords that are valid as colors.
-var keywords = diag.Words("aqua black blue fuchsia gray green lime maroon navy olive purple red silver teal white " +
+var keywords = kit.Words("aqua black blue fuchsia gray green lime maroon navy olive purple red silver teal white " +
 	"yellow inherit currentcolor none transparent " +
 	"aliceblue antiquewhite aquamarine azure beige bisque blanchedalmond blueviolet brown burlywood cadetblue " +
 	"chartreuse chocolate coral cornflowerblue cornsilk crimson cyan darkblue darkcyan darkgoldenrod darkgray darkgreen " +
@@ -264,7 +263,7 @@ func isColor(v string) bool {
 }
 
 // systemColors are those of the user interface (SVG Tiny 1.2 chapter 11).
-var systemColors = diag.Words("activeborder activecaption appworkspace background buttonface buttonhighlight " +
+var systemColors = kit.Words("activeborder activecaption appworkspace background buttonface buttonhighlight " +
 	"buttonshadow buttontext captiontext graytext highlight highlighttext inactiveborder inactivecaption " +
 	"inactivecaptiontext infobackground infotext menu menutext scrollbar threeddarkshadow threedface threedhighlight " +
 	"threedlightshadow threedshadow window windowframe windowtext")

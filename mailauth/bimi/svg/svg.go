@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 // Validate judges an image that is not compressed (see [Decode]).
@@ -274,5 +274,5 @@ func clip(s string) string {
 			return ' '
 		}
 		return c
-	}, diag.Clip(s, maxClip))
+	}, phrase.Clip(s, maxClip))
 }

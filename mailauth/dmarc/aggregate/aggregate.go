@@ -10,6 +10,10 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
@@ -152,7 +156,7 @@ type ServiceTotal struct {
 // lookups unless the request says so. The error is a *[diag.InputError], that of the context, or a *[LimitError]; a
 // file that is not a report is described by findings.
 func Analyze(ctx context.Context, env *diag.Env, req Request) (*Analysis, error) {
-	if err := diag.ExactlyOne([]string{"xml", "content_base64"}, req.XML != "", len(req.Content) > 0); err != nil {
+	if err := input.ExactlyOne([]string{"xml", "content_base64"}, req.XML != "", len(req.Content) > 0); err != nil {
 		return nil, err
 	}
 	file := req.Content
@@ -177,7 +181,7 @@ func Analyze(ctx context.Context, env *diag.Env, req Request) (*Analysis, error)
 }
 
 // Rules describes what is examined.
-func (*Analysis) Rules() []diag.RuleInfo { return rules().Describe() }
+func (*Analysis) Rules() []rule.Description { return rules().Describe() }
 
 type evidence struct {
 	began time.Time
@@ -200,10 +204,10 @@ type evidence struct {
 }
 
 func (e *evidence) analysis(a *Analysis) {
-	a.Metadata, a.Policy, a.Namespace = e.report.Metadata, policyOf(&e.report.Policy), diag.Quote(e.report.Namespace)
+	a.Metadata, a.Policy, a.Namespace = e.report.Metadata, policyOf(&e.report.Policy), phrase.Quote(e.report.Namespace)
 	a.Metadata.Errors = append([]string{}, a.Metadata.Errors...)
-	a.Totals, a.Enforcement, a.Services = e.sums.totals, diag.OrZero(e.enforcement), e.services
-	a.Sources = diag.Map(e.top, (*source).written)
+	a.Totals, a.Enforcement, a.Services = e.sums.totals, kit.OrZero(e.enforcement), e.services
+	a.Sources = kit.Map(e.top, (*source).written)
 	a.SourcesTruncated = e.sums.tallies.count > len(e.top)
 	a.RecordsCount, a.RecordsTruncated = e.report.Records, e.report.Truncated || e.report.Excess
 	a.Reports = e.listed()
@@ -243,7 +247,7 @@ func addressText(ip netip.Addr, text string) string {
 	if ip.IsValid() {
 		return ip.String()
 	}
-	return diag.Quote(text)
+	return phrase.Quote(text)
 }
 
 // Sentence tells a caller which limit the file is over.

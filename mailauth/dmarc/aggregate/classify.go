@@ -3,7 +3,7 @@ package aggregate
 import (
 	"net/netip"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
@@ -20,7 +20,7 @@ const (
 
 // Values lists the classes.
 func (Class) Values() []string {
-	return diag.Values(legitimate, unlisted, forwarding, spoofing, unclear)
+	return kit.Values(legitimate, unlisted, forwarding, spoofing, unclear)
 }
 
 // A Reason is the rule that classified a source: foreign_domain, spf_aligned, known_forwarder, forwarding_override,
@@ -100,7 +100,7 @@ var explanations = map[Reason]string{
 
 // Values lists the reasons.
 func (Reason) Values() []string {
-	return diag.Values(reasonForeignDomain, reasonSPF, reasonForwarder, reasonOverride, reasonGateway,
+	return kit.Values(reasonForeignDomain, reasonSPF, reasonForwarder, reasonOverride, reasonGateway,
 		reasonServiceSigned, reasonDKIMSurvived, reasonSharedSignature, reasonDKIM, reasonService, reasonMailboxRelay,
 		reasonHosting, reasonRelated, reasonContradiction, reasonBroken, reasonStranger, reasonNotChecked,
 		reasonNoResults, reasonOwnName, reasonNetwork, reasonFollowing, reasonDenied, reasonForgedPath, reasonScattered,

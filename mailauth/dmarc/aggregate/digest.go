@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
@@ -216,7 +216,7 @@ func (e *evidence) enforce() {
 	slices.SortStableFunc(e.atRisk, func(a, b *tally) int {
 		return cmp.Or(cmp.Compare(b.messages-b.pass, a.messages-a.pass), a.ip.Compare(b.ip))
 	})
-	f.BlockingSources = diag.Map(e.atRisk[:min(len(e.atRisk), maxBlocking)], (*tally).name)
+	f.BlockingSources = kit.Map(e.atRisk[:min(len(e.atRisk), maxBlocking)], (*tally).name)
 	e.enforcement = f
 	f.Ready, f.Readiness = e.examine(f)
 }

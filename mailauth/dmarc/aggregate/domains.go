@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -35,9 +38,9 @@ func (u *upload) Scope() []diag.ScopePart {
 // part names a report among others.
 func part(r *Report, state diag.ScopeState, reason string) diag.ScopePart {
 	m := &r.Metadata
-	about := view.Join(diag.Quote(m.Organization), r.Policy.Domain, view.Period(m.BeginAt, m.EndAt),
-		diag.Quote(m.ReportID))
-	return diag.ScopePart{Part: cmp.Or(about, diag.Quote(r.Name), "a report without metadata"), State: state,
+	about := view.Join(phrase.Quote(m.Organization), r.Policy.Domain, view.Period(m.BeginAt, m.EndAt),
+		phrase.Quote(m.ReportID))
+	return diag.ScopePart{Part: cmp.Or(about, phrase.Quote(r.Name), "a report without metadata"), State: state,
 		Reason: reason}
 }
 
@@ -123,10 +126,10 @@ func dispatch(by map[int]*collector, take func(*collector, *Record) error) func(
 }
 
 // Unanswered reports an unanswered lookup of a name that might have identified a source.
-func (u *upload) Unanswered() []diag.Source {
+func (u *upload) Unanswered() []rule.Source {
 	for _, e := range u.domains {
 		if e.unsure {
-			return []diag.Source{reverseNames}
+			return []rule.Source{reverseNames}
 		}
 	}
 	return nil
@@ -134,15 +137,15 @@ func (u *upload) Unanswered() []diag.Source {
 
 // across turns rules about one domain into rules about each domain: a rule passes if it does for each, and scores as
 // the worst. A finding names the domain if there are several.
-func across(table diag.Rules[*evidence]) diag.Rules[*upload] {
-	return diag.Map(table, func(r rule) diag.Rule[*upload] {
+func across(table rule.Rules[*evidence]) rule.Rules[*upload] {
+	return kit.Map(table, func(r rule.Rule[*evidence]) rule.Rule[*upload] {
 		applies := func(e *evidence) bool { return r.When == nil || r.When(e) }
-		all := diag.Rule[*upload]{
+		all := rule.Rule[*upload]{
 			Code: r.Code, Severity: r.Severity, Weight: r.Weight, Category: r.Category, Title: r.Title,
 			Requirement: r.Requirement, Ref: r.Ref, Advice: r.Advice, DependsOn: r.DependsOn, StateIfFailed: r.StateIfFailed,
 			NoScore: r.NoScore, Reads: r.Reads, HoldsWhenUnanswered: r.HoldsWhenUnanswered, Fact: r.Fact, Differs: r.Differs,
 			When: func(u *upload) bool { return slices.ContainsFunc(u.domains, applies) },
-			Fails: func(u *upload) (all diag.Failures) {
+			Fails: func(u *upload) (all rule.Failures) {
 				for _, e := range u.domains {
 					if applies(e) {
 						all = append(all, u.named(e, r.Fails(e))...)
@@ -167,7 +170,7 @@ func across(table diag.Rules[*evidence]) diag.Rules[*upload] {
 }
 
 // named adds the domain to findings about one of several.
-func (u *upload) named(e *evidence, found diag.Failures) diag.Failures {
+func (u *upload) named(e *evidence, found rule.Failures) rule.Failures {
 	if len(u.domains) == 1 {
 		return found
 	}
@@ -209,7 +212,7 @@ func (e *evidence) total() DomainTotal {
 	t := DomainTotal{
 		Domain: e.domain(), State: v.State, Score: v.Score, Headline: v.Headline, Policy: e.report.Policy.Policy,
 		ReportCount: len(e.reports), Totals: e.sums.totals, CompliancePercent: e.sums.totals.compliance(),
-		Enforcement: diag.OrZero(e.enforcement),
+		Enforcement: kit.OrZero(e.enforcement),
 	}
 	t.BeginAt, t.EndAt = e.span()
 	return t
@@ -273,7 +276,7 @@ func (u *upload) join(a *Analysis) {
 func (u *upload) unseen(at int) (n int) {
 	for t := range u.domains[at].sums.tallies.all() {
 		if !slices.ContainsFunc(u.domains[:at], func(e *evidence) bool {
-			_, seen := e.sums.find(&Record{SourceIP: t.ip, SourceText: diag.OrZero(t.text)})
+			_, seen := e.sums.find(&Record{SourceIP: t.ip, SourceText: kit.OrZero(t.text)})
 			return seen
 		}) {
 			n++
@@ -315,13 +318,13 @@ func (f *Enforcement) add(o *Enforcement) {
 }
 
 // uploadRules are about the file as a whole.
-var uploadRules = diag.Rules[*upload]{{
+var uploadRules = rule.Rules[*upload]{{
 	Code: "dmarc.report.domains.mixed", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.1.5",
 	Title: "Reports about more domains than are judged", Requirement: "The reports of all domains are judged",
 	Advice: "Analyze the reports of the other domains in a file of their own.",
 	When:   isUpload,
-	Fails: func(u *upload) diag.Failures {
-		return diag.FailIf(u.left.total > 0, "The %d domains with the most messages are judged. Left out, with the number "+
+	Fails: func(u *upload) rule.Failures {
+		return rule.FailIf(u.left.total > 0, "The %d domains with the most messages are judged. Left out, with the number "+
 			"of reports: %s.", maxDomains, listed(&u.left))
 	},
 }, {
@@ -329,13 +332,13 @@ var uploadRules = diag.Rules[*upload]{{
 	Title: "Files that cannot be opened: there may be reports in them", Requirement: "All files can be opened",
 	Advice: "Save these files again, unpack them if they have a password, and analyze them together with the others.",
 	When:   isUpload,
-	Fails: func(u *upload) diag.Failures {
+	Fails: func(u *upload) rule.Failures {
 		unread, reports := u.domains[0].unread, 0
 		for _, e := range u.domains {
 			reports += len(e.reports)
 		}
-		return diag.FailIf(len(unread) > 0, "Besides %s the file holds %s, which could not be opened.",
-			diag.Count(int64(reports), "report"), diag.Quote(strings.Join(unread[:min(len(unread), maxInSentence)], ", ")))
+		return rule.FailIf(len(unread) > 0, "Besides %s the file holds %s, which could not be opened.",
+			phrase.Count(int64(reports), "report"), phrase.Quote(strings.Join(unread[:min(len(unread), maxInSentence)], ", ")))
 	},
 }}
 

@@ -3,7 +3,7 @@ package aggregate
 import (
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 // A section is an element that has elements below it, with what they mean.
@@ -257,5 +257,5 @@ type faultKey struct {
 }
 
 func shorten(value []byte) string {
-	return strings.Join(strings.Fields(diag.Clip(string(value), maxValue)), " ")
+	return strings.Join(strings.Fields(phrase.Clip(string(value), maxValue)), " ")
 }

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // The handling that a policy requests for mail that fails (RFC 9989 section 4.7).
@@ -89,7 +92,7 @@ func (e *evidence) receivers() (list []*receiver) {
 		if h == nil {
 			continue
 		}
-		name := cmp.Or(diag.Quote(report.Metadata.Organization), "The receiver")
+		name := cmp.Or(phrase.Quote(report.Metadata.Organization), "The receiver")
 		at := slices.IndexFunc(list, func(r *receiver) bool { return strings.EqualFold(r.name, name) })
 		if at < 0 {
 			at = len(list)
@@ -106,7 +109,7 @@ func (e *evidence) receivers() (list []*receiver) {
 }
 
 // differs joins the sentences about the first receivers that have one.
-func (e *evidence) differs(sentence func(*receiver) string) diag.Failures {
+func (e *evidence) differs(sentence func(*receiver) string) rule.Failures {
 	var list []string
 	for _, r := range e.differing {
 		if text := sentence(r); text != "" {
@@ -118,9 +121,9 @@ func (e *evidence) differs(sentence func(*receiver) string) diag.Failures {
 	}
 	text := strings.Join(list[:min(len(list), maxInSentence)], " ")
 	if more := len(list) - maxInSentence; more > 0 {
-		text += fmt.Sprintf(" So did %s more.", diag.Count(int64(more), "receiver"))
+		text += fmt.Sprintf(" So did %s more.", phrase.Count(int64(more), "receiver"))
 	}
-	return diag.Failures{{Detail: text}}
+	return rule.Failures{{Detail: text}}
 }
 
 func (r *receiver) unexplained() string {
@@ -145,8 +148,8 @@ func (r *receiver) explained() string {
 	if r.reasons.total == 0 {
 		return ""
 	}
-	reasons := diag.Map(r.reasons.sorted(), func(c count[OverrideType]) string {
-		return fmt.Sprintf("%s (%s)", cmp.Or(overrideTexts[c.what], diag.Quote(string(c.what))), thousands(c.n))
+	reasons := kit.Map(r.reasons.sorted(), func(c count[OverrideType]) string {
+		return fmt.Sprintf("%s (%s)", cmp.Or(overrideTexts[c.what], phrase.Quote(string(c.what))), thousands(c.n))
 	})
 	return fmt.Sprintf("%s did not apply the published policy (p=%s) to %s that failed DMARC, and gives as reason: %s.",
 		r.name, r.policy, countMessages(r.reasons.total), strings.Join(reasons[:min(len(reasons), maxInSentence)], ", "))
@@ -160,17 +163,17 @@ var overrideTexts = map[OverrideType]string{
 }
 
 // handlingRules are about what receivers did: that is theirs to decide, and carries no weight.
-var handlingRules = diag.Rules[*evidence]{{
+var handlingRules = rule.Rules[*evidence]{{
 	Code: "dmarc.report.policy.unapplied", Severity: diag.Info, Ref: "RFC 9990 section 3.1.1.8",
 	Title:       "Receiver did not apply the published policy",
 	Requirement: "Receivers applied the published policy, or gave a reason",
 	Advice: "Do not rely on these receivers to stop forged mail as the policy requests. Ask them why at the contact in " +
 		"their report, if it is much.",
-	Fails: func(e *evidence) diag.Failures { return e.differs((*receiver).unexplained) },
+	Fails: func(e *evidence) rule.Failures { return e.differs((*receiver).unexplained) },
 }, {
 	Code: "dmarc.report.policy.overridden", Severity: diag.Info, Ref: "RFC 9990 section 3.1.6",
 	Title: "Receiver overrode the published policy for a reason", Requirement: "No receiver overrode the published policy",
 	Advice: "Check that the reason fits: mail of forwarders and mailing lists is your users' own, while a local policy " +
 		"may also let forged mail pass.",
-	Fails: func(e *evidence) diag.Failures { return e.differs((*receiver).explained) },
+	Fails: func(e *evidence) rule.Failures { return e.differs((*receiver).explained) },
 }}

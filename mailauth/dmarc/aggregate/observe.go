@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
@@ -251,7 +251,7 @@ func (c *collector) note(r *Record, o *observation) {
 	}
 	for _, why := range r.Overrides {
 		if why.Type == overrideLocal {
-			odd.local.add(diag.Quote(why.Comment), n)
+			odd.local.add(phrase.Quote(why.Comment), n)
 		}
 	}
 	if o.selectors[0] != 0 && o.signs&sawSPF != 0 && len(c.direct) < maxApart {

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 // Requirements for calling a domain ready: reports from too few days or receivers miss senders.
@@ -76,7 +77,7 @@ const (
 
 // Values lists the reasons.
 func (BlockerCode) Values() []string {
-	return diag.Values(blockedByRisk, blockedBySenders, blockedByDays, blockedByReceivers, blockedByAge,
+	return kit.Values(blockedByRisk, blockedBySenders, blockedByDays, blockedByReceivers, blockedByAge,
 		blockedByMessages, blockedByNames, blockedByParts, blockedByLone)
 }
 
@@ -98,13 +99,13 @@ func (e *evidence) examine(f *Enforcement) (ready *bool, r Readiness) {
 		}
 	}
 	block(!small, blockedByRisk, "%s not proven to be forged would be lost.",
-		diag.Upper(countMessages(f.MessageCountAtRisk)))
+		phrase.Capitalize(countMessages(f.MessageCountAtRisk)))
 	block(len(e.failing) > 0 || e.ownFailed > 0, blockedBySenders, "Mail of your own senders fails.")
 	lost := len(r.Because) > 0
 	block(r.Days < r.DaysNeeded, blockedByDays, "%s", e.daysText(&r))
 	block(len(r.Receivers) < readyReceivers, blockedByReceivers,
 		"%s: each receiver gets mail of some of your senders only.",
-		cmp.Or(strings.Join(diag.Map(r.Receivers,
+		cmp.Or(strings.Join(kit.Map(r.Receivers,
 			func(name string) string { return "The only receiver that reports is " + name }), ""),
 			"No report names its receiver"))
 	block(!r.EndAt.IsZero() && e.began.Sub(r.EndAt) > oldAge, blockedByAge, "The newest report ends on %s: senders may "+
@@ -149,7 +150,7 @@ func (e *evidence) cover(r *Readiness) {
 		r.Days = max(1, r.Days)
 	}
 	for _, report := range about {
-		name := diag.Quote(report.Metadata.Organization)
+		name := phrase.Quote(report.Metadata.Organization)
 		same := func(other string) bool { return strings.EqualFold(name, other) }
 		if name != "" && report.Messages > 0 && len(r.Receivers) < maxListed && !slices.ContainsFunc(r.Receivers, same) {
 			r.Receivers = append(r.Receivers, name)
@@ -221,21 +222,21 @@ func (e *evidence) daysText(r *Readiness) string {
 	if r.Days == 0 {
 		return "No report says which days it is about."
 	}
-	text := fmt.Sprintf("The reports cover %s without a gap", diag.Count(int64(r.Days), "day"))
+	text := fmt.Sprintf("The reports cover %s without a gap", phrase.Count(int64(r.Days), "day"))
 	if r.DaysNeeded > readyDays {
 		return text + fmt.Sprintf(", and there are senders that write every %d days only.", r.DaysNeeded)
 	}
 	text += fmt.Sprintf(" of %d that are needed: a sender that writes once a month may be missing.", r.DaysNeeded)
 	once := slices.DeleteFunc(slices.Clone(r.Senders), func(s Rhythm) bool { return s.Days > 1 })
 	if len(once) > 0 && len(once) < len(r.Senders) {
-		names := diag.Series(diag.Map(once, func(s Rhythm) string { return s.Sender }), 3)
+		names := phrase.Series(kit.Map(once, func(s Rhythm) string { return s.Sender }), 3)
 		text += fmt.Sprintf(" On one day only wrote: %s.", names)
 	}
 	return text
 }
 
 func (r *Readiness) text() string {
-	return strings.Join(diag.Map(r.Because, func(b Blocker) string { return b.Text }), " ")
+	return strings.Join(kit.Map(r.Because, func(b Blocker) string { return b.Text }), " ")
 }
 
 // notBefore returns the earliest time at which reports can show enough; empty if that does not depend on time.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/stretchr/testify/require"
 )
 
@@ -176,7 +177,7 @@ func TestReadiness(t *testing.T) {
 			a := analyze(t, tt.file)
 			r := a.Enforcement.Readiness
 			require.Equal(t, tt.ready, a.Enforcement.Ready)
-			require.Equal(t, tt.because, strings.Join(diag.Map(r.Because, func(b Blocker) string { return string(b.Code) }), " "))
+			require.Equal(t, tt.because, strings.Join(kit.Map(r.Because, func(b Blocker) string { return string(b.Code) }), " "))
 			require.Equal(t, tt.days, r.Days)
 			require.Equal(t, tt.needed, r.DaysNeeded)
 			require.Equal(t, tt.notBefore == "", r.NotBefore.IsZero(), r.NotBefore)

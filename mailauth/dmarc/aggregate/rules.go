@@ -8,34 +8,34 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 )
-
-type rule = diag.Rule[*evidence]
 
 // rules is the table of all rules: the type of the file, its content, and its format. Of findings of one severity the
 // first is the headline: the needs of the domain's mail precede the faults of a receiver.
-var rules = sync.OnceValue(func() diag.Rules[*upload] {
+var rules = sync.OnceValue(func() rule.Rules[*upload] {
 	all := across(table())
-	i := slices.IndexFunc(all, func(r diag.Rule[*upload]) bool { return r.Code == reporterRules[0].Code })
-	return slices.Insert(all, i, uploadRules.Reading(diag.FromRequest)...)
+	i := slices.IndexFunc(all, func(r rule.Rule[*upload]) bool { return r.Code == reporterRules[0].Code })
+	return slices.Insert(all, i, uploadRules.Reading(rule.FromRequest)...)
 })
 
 // table holds the rules for one domain.
-var table = sync.OnceValue(func() diag.Rules[*evidence] {
-	return slices.Concat(fileRules.Reading(diag.FromRequest),
-		when(isNamed, mailRules, policyRules.With(rule{Category: factorPolicy})).Reading(reverseNames),
-		when(isNamed, handlingRules).Reading(diag.FromRequest),
-		when(isNamed, scopeRules.With(rule{Category: factorScope, When: enforced})).Reading(diag.FromRequest),
-		when(isReport, reporterRules, formatRules).Reading(diag.FromRequest))
+var table = sync.OnceValue(func() rule.Rules[*evidence] {
+	return slices.Concat(fileRules.Reading(rule.FromRequest),
+		when(isNamed, mailRules, policyRules.With(rule.Rule[*evidence]{Category: factorPolicy})).Reading(reverseNames),
+		when(isNamed, handlingRules).Reading(rule.FromRequest),
+		when(isNamed, scopeRules.With(rule.Rule[*evidence]{Category: factorScope, When: enforced})).Reading(rule.FromRequest),
+		when(isReport, reporterRules, formatRules).Reading(rule.FromRequest))
 })
 
 // reverseNames is the source for reverse DNS names of sources that the reports do not identify, if requested.
-const reverseNames diag.Source = "names"
+const reverseNames rule.Source = "names"
 
 // Unanswered reports an unanswered lookup of a name that might have identified a source.
-func (e *evidence) Unanswered() []diag.Source {
+func (e *evidence) Unanswered() []rule.Source {
 	if e.unsure {
-		return []diag.Source{reverseNames}
+		return []rule.Source{reverseNames}
 	}
 	return nil
 }
@@ -46,7 +46,7 @@ func hasMail(e *evidence) bool { return isReport(e) && e.sums.totals.MessageCoun
 
 func isNamed(e *evidence) bool { return hasMail(e) && e.named > 0 }
 
-func when(ground func(*evidence) bool, tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {
+func when(ground func(*evidence) bool, tables ...rule.Rules[*evidence]) rule.Rules[*evidence] {
 	all := slices.Concat(tables...)
 	for i := range all {
 		own := all[i].When
@@ -67,7 +67,7 @@ func (e *evidence) domain() string {
 
 func (e *evidence) reporter() string {
 	if name := e.report.Metadata.Organization; name != "" {
-		return diag.Quote(name)
+		return phrase.Quote(name)
 	}
 	return "The receiver"
 }
@@ -116,7 +116,7 @@ func listed(c *counts[string]) string {
 		if i > 0 {
 			text += ", "
 		}
-		text += fmt.Sprintf("%s (%s)", diag.Quote(one.what), thousands(one.n))
+		text += fmt.Sprintf("%s (%s)", phrase.Quote(one.what), thousands(one.n))
 	}
 	if len(list) > maxInSentence {
 		text += " and others"
@@ -127,13 +127,13 @@ func listed(c *counts[string]) string {
 // The factors of the score, in the order of a reader. Faults of the receiver's report carry no weight: they say
 // nothing about the domain.
 var (
-	factorAuthentication = diag.Category{Code: "authentication", Label: "Own mail passes"}
-	factorCoverage       = diag.Category{Code: "coverage", Label: "DKIM and SPF alignment"}
-	factorPolicy         = diag.Category{Code: "policy", Label: "Policy against spoofing"}
-	factorScope          = diag.Category{Code: "scope", Label: "Full application"}
+	factorAuthentication = rule.Category{Code: "authentication", Label: "Own mail passes"}
+	factorCoverage       = rule.Category{Code: "coverage", Label: "DKIM and SPF alignment"}
+	factorPolicy         = rule.Category{Code: "policy", Label: "Policy against spoofing"}
+	factorScope          = rule.Category{Code: "scope", Label: "Full application"}
 )
 
-var texts = diag.Texts{
+var texts = rule.Texts{
 	"excellent": {Headline: "Mail of the domain passes DMARC, and the policy is enforced",
 		Sub: "In these reports nothing of the domain's own mail is lost by it. Check the reports of other receivers, and " +
 			"again when a new service sends for you."},
@@ -150,39 +150,39 @@ const (
 	oldAge = 60 * 24 * time.Hour
 )
 
-var reporterRules = diag.Rules[*evidence]{{
+var reporterRules = rule.Rules[*evidence]{{
 	Code: "dmarc.report.records.none", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	Ref:   "RFC 9990 section 3.1.1.7",
 	Title: "No messages in the report", Requirement: "The report counts messages",
 	Advice: "Wait for reports of other receivers or days: this one says nothing about the mail of the domain.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.sums.totals.MessageCount == 0, "The report has %s and counts no message that can be used.",
-			diag.Count(int64(e.report.Records), "record"))
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.sums.totals.MessageCount == 0, "The report has %s and counts no message that can be used.",
+			phrase.Count(int64(e.report.Records), "record"))
 	},
 }, {
 	Code: "dmarc.report.time.order", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.1.4",
 	Title: "Report period ends before it begins", Requirement: "The report period begins before it ends",
 	Advice: "Tell the receiver. The counts are valid, but the days they cover are not known.",
-	When:   hasSpan, Fails: func(e *evidence) diag.Failures {
+	When:   hasSpan, Fails: func(e *evidence) rule.Failures {
 		m := &e.report.Metadata
-		return diag.FailIf(m.EndAt.Before(m.BeginAt), "The report says that it begins at %s and ends at "+
+		return rule.FailIf(m.EndAt.Before(m.BeginAt), "The report says that it begins at %s and ends at "+
 			"%s.", instant(m.BeginAt), instant(m.EndAt))
 	},
 }, {
 	Code: "dmarc.report.time.future", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.1.4",
 	Title: "Report period lies in the future", Requirement: "The report period lies in the past",
 	Advice: "Tell the receiver that its clock is wrong. The counts are valid, but the days they cover are not known.",
-	When:   hasSpan, Fails: func(e *evidence) diag.Failures {
+	When:   hasSpan, Fails: func(e *evidence) rule.Failures {
 		end := e.report.Metadata.EndAt
-		return diag.FailIf(end.After(e.began.Add(clockSkew)), "The report ends at %s, which has not come yet.", instant(end))
+		return rule.FailIf(end.After(e.began.Add(clockSkew)), "The report ends at %s, which has not come yet.", instant(end))
 	},
 }, {
 	Code: "dmarc.report.time.old", Severity: diag.Info, Ref: "RFC 9990 section 3.1.1.4",
 	Title: "Report from more than two months ago", Requirement: "The report is recent",
 	Advice: "Analyze a newer report too, before you act: services and records may have changed since.",
-	When:   hasSpan, Fails: func(e *evidence) diag.Failures {
+	When:   hasSpan, Fails: func(e *evidence) rule.Failures {
 		end := e.report.Metadata.EndAt
-		return diag.FailIf(e.began.Sub(end) > oldAge, "The report ends at %s, %d days "+
+		return rule.FailIf(e.began.Sub(end) > oldAge, "The report ends at %s, %d days "+
 			"ago.", instant(end), int(e.began.Sub(end).Hours()/24))
 	},
 }, {
@@ -190,20 +190,20 @@ var reporterRules = diag.Rules[*evidence]{{
 	Title: "Receiver reports errors", Requirement: "The receiver reports no errors",
 	Advice: "Check the DMARC record with dmarc/lookup: such errors are usually about records that are invalid or " +
 		"published twice.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		errors := e.report.Metadata.Errors
-		return diag.FailIf(len(errors) > 0, "%s reports %s, the first of them: "+
-			"%s.", e.reporter(), diag.Count(int64(len(errors)), "error"),
-			diag.Quote(strings.TrimSuffix(strings.Join(errors[:min(1, len(errors))], ""), ".")))
+		return rule.FailIf(len(errors) > 0, "%s reports %s, the first of them: "+
+			"%s.", e.reporter(), phrase.Count(int64(len(errors)), "error"),
+			phrase.Quote(strings.TrimSuffix(strings.Join(errors[:min(1, len(errors))], ""), ".")))
 	},
 }, {
 	Code: "dmarc.report.domain.foreign", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.2",
 	Title: "Report contains records of another domain", Requirement: "All records are about the reported domain",
 	Advice: "Tell the receiver that it mixed up reports. The messages are counted in the totals; they say nothing " +
 		"about your domain, neither good nor bad.",
-	When: hasMail, Fails: func(e *evidence) diag.Failures {
+	When: hasMail, Fails: func(e *evidence) rule.Failures {
 		foreign := &e.sums.oddities.foreign
-		return diag.FailIf(foreign.total > 0, "%s had a domain in the From field that the policy of %s does not cover: %s.",
+		return rule.FailIf(foreign.total > 0, "%s had a domain in the From field that the policy of %s does not cover: %s.",
 			e.messages(foreign.total), e.domain(), listed(foreign))
 	},
 }, {
@@ -212,26 +212,26 @@ var reporterRules = diag.Rules[*evidence]{{
 	Requirement: "The evaluation agrees with the results",
 	Advice: "Do not rely on these records: ask the receiver which of the two is right. The totals follow " +
 		"policy_evaluated, the classification of sources the results.",
-	When: hasMail, Fails: func(e *evidence) diag.Failures {
+	When: hasMail, Fails: func(e *evidence) rule.Failures {
 		k := &e.sums.contradictions
-		return diag.FailIf(k.passed+k.failed > 0, "For %s the two do not match: "+
+		return rule.FailIf(k.passed+k.failed > 0, "For %s the two do not match: "+
 			"%s.", e.messages(k.passed+k.failed), k.example)
 	},
 }, {
 	Code: "dmarc.report.results.missing", Severity: diag.Info, Ref: "RFC 9990 section 3.1.1.11",
 	Title: "Records without authentication results", Requirement: "The records have authentication results",
 	Advice: "Compare the reports of other receivers: here the sources are classified by the evaluation alone.",
-	When:   hasMail, Fails: func(e *evidence) diag.Failures {
+	When:   hasMail, Fails: func(e *evidence) rule.Failures {
 		n := e.sums.oddities.noResults
-		return diag.FailIf(n > 0, "For %s the report does not say what DKIM and SPF found.", e.messages(n))
+		return rule.FailIf(n > 0, "For %s the report does not say what DKIM and SPF found.", e.messages(n))
 	},
 }, {
 	Code: "dmarc.report.ptr.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 1035 section 3.5",
 	Title:       "Reverse DNS of some sources could not be looked up",
 	Requirement: "Reverse DNS of the largest sources could be looked up",
 	Advice:      "Try again later: names in reverse DNS help to recognize sending services.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.unnamed > 0, "The name servers did not answer for %s.", diag.Count(int64(e.unnamed), "source"))
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.unnamed > 0, "The name servers did not answer for %s.", phrase.Count(int64(e.unnamed), "source"))
 	},
 }}
 

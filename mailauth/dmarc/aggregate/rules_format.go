@@ -6,20 +6,22 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // formatRules concern the format of the file. Its faults are those of the receiver that made it, or of intermediaries:
 // what could be read counts all the same.
-var formatRules = diag.Rules[*evidence]{
+var formatRules = rule.Rules[*evidence]{
 	{
 		Code: "dmarc.report.xml.truncated", Severity: diag.Error, NoScore: true, Ref: "RFC 9990 section 3.1.1.2",
 		Title: "Truncated report: the XML ends too early", Requirement: "The report is complete",
 		Advice: "Save the attachment again and upload the whole file. If the message itself is cut off, ask the " +
 			"receiver, or raise the size limit of the mailbox.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.report.Truncated, "The XML is incomplete: it ends in the middle of the report. %s could be "+
+		Fails: func(e *evidence) rule.Failures {
+			return rule.FailIf(e.report.Truncated, "The XML is incomplete: it ends in the middle of the report. %s could be "+
 				"read; what came after them is lost.",
-				diag.Count(int64(e.report.Read), "record"))
+				phrase.Count(int64(e.report.Read), "record"))
 		},
 	},
 	only(isPacked, faultRule("dmarc.report.archive.damaged", diag.Warning, "Damaged archive",
@@ -67,8 +69,8 @@ var formatRules = diag.Rules[*evidence]{
 		Title: "More records than are read", Requirement: "All records are read",
 		Advice: "Split the file, or read the rest with a tool of your own: all totals cover only the records that were " +
 			"read.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.report.Excess, "The report has more than %s records; those behind them were not "+
+		Fails: func(e *evidence) rule.Failures {
+			return rule.FailIf(e.report.Excess, "The report has more than %s records; those behind them were not "+
 				"read.", thousands(maxRecords))
 		},
 	},
@@ -76,7 +78,7 @@ var formatRules = diag.Rules[*evidence]{
 
 func isPacked(e *evidence) bool { return len(e.report.Container) > 0 }
 
-func only(ground func(*evidence) bool, r rule) rule {
+func only(ground func(*evidence) bool, r rule.Rule[*evidence]) rule.Rule[*evidence] {
 	r.When = ground
 	return r
 }
@@ -93,12 +95,12 @@ func inRecords(element string) bool {
 
 // faultRule is the rule that reading met no fault of some kinds, in elements that match.
 func faultRule(code diag.Code, severity diag.Severity, title, requirement, ref, advice, detail string,
-	match func(element string) bool, kinds ...Kind) rule {
-	return rule{
+	match func(element string) bool, kinds ...Kind) rule.Rule[*evidence] {
+	return rule.Rule[*evidence]{
 		Code: code, Severity: severity, Ref: ref,
 		Title: title, Requirement: requirement,
 		Advice: advice,
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			var found []string
 			for _, f := range e.report.Faults {
 				if slices.Contains(kinds, f.Kind) && (match == nil || match(f.Element)) {
@@ -112,7 +114,7 @@ func faultRule(code diag.Code, severity diag.Severity, title, requirement, ref, 
 			if len(found) > maxInSentence {
 				text += fmt.Sprintf("; and %d more", len(found)-maxInSentence)
 			}
-			return diag.Fail("%s: %s.", detail, text)
+			return rule.Fail("%s: %s.", detail, text)
 		},
 	}
 }
@@ -127,9 +129,9 @@ func faultText(f *Fault) string {
 	case text == "" && p.Value == "":
 		text = "is empty or missing"
 	case text == "":
-		text = fmt.Sprintf("is %q", diag.Quote(p.Value))
+		text = fmt.Sprintf("is %q", phrase.Quote(p.Value))
 	case p.Value != "" && f.Kind != Damaged:
-		text += fmt.Sprintf(": %q", diag.Quote(p.Value))
+		text += fmt.Sprintf(": %q", phrase.Quote(p.Value))
 	}
 	if f.Element != "" {
 		text = f.Element + " " + text
@@ -154,7 +156,7 @@ var kindText = map[Kind]string{
 }
 
 // fileRules concern the type of the file. If it is not a report, one of them fails, and nothing else is judged.
-var fileRules = diag.Rules[*evidence]{
+var fileRules = rule.Rules[*evidence]{
 	notReport("dmarc.report.kind.tls", "TLS report, not a DMARC report", "The file is not a TLS report",
 		"RFC 8460 section 4.4", "Read it with a tool for TLS reports: it was sent because the domain has a TLSRPT "+
 			"record. DMARC aggregate reports are XML files.",
@@ -194,7 +196,7 @@ var fileRules = diag.Rules[*evidence]{
 		Title: "Not a DMARC report", Requirement: "The file is an aggregate report",
 		Advice: "Upload the attachment of a message sent to one of your rua addresses: XML, usually in gzip or zip.",
 		When:   func(e *evidence) bool { return e.other == nil || slices.Contains(otherContents, e.other.Content) },
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			if e.other == nil {
 				return nil
 			}
@@ -215,12 +217,12 @@ var contentTexts = map[content]string{
 }
 
 func notReport(code diag.Code, title, requirement, ref, advice, detail string,
-	contents ...content) rule {
-	return rule{
+	contents ...content) rule.Rule[*evidence] {
+	return rule.Rule[*evidence]{
 		Code: code, Severity: diag.Error, NoScore: true,
 		Title: title, Requirement: requirement, Ref: ref, Advice: advice,
 		When: func(e *evidence) bool { return e.other != nil }, // not for reports
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			if !slices.Contains(contents, e.other.Content) {
 				return nil
 			}
@@ -229,13 +231,13 @@ func notReport(code diag.Code, title, requirement, ref, advice, detail string,
 	}
 }
 
-func (other *notReportError) describe(detail string) diag.Failures {
+func (other *notReportError) describe(detail string) rule.Failures {
 	if what := contentTexts[other.Content]; what != "" {
 		detail += " " + what
 		if other.Detail != "" {
-			detail += ": " + diag.Quote(other.Detail)
+			detail += ": " + phrase.Quote(other.Detail)
 		}
 		detail += "."
 	}
-	return diag.Fail("%s", detail).About(diag.Quote(other.Name))
+	return rule.Fail("%s", detail).About(phrase.Quote(other.Name))
 }

@@ -6,17 +6,19 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
-var mailRules = diag.Rules[*evidence]{{
+var mailRules = rule.Rules[*evidence]{{
 	Code: "dmarc.report.legitimate.blocked", Severity: diag.Error, Weight: 10, Category: factorAuthentication,
 	Ref:   "RFC 9989 section 5.1.6",
 	Title: "Legitimate mail was quarantined or rejected", Requirement: "No legitimate mail was quarantined or rejected",
 	Advice: "Fix these sources now, as the findings about them say: usually they lack DKIM signing with your domain. " +
 		"If that takes days, publish p=none until it is done.",
-	When: hasOwn, Fails: func(e *evidence) diag.Failures {
+	When: hasOwn, Fails: func(e *evidence) rule.Failures {
 		n := e.classes[legitimate].affected
-		return diag.FailIf(n > 0, "%s of legitimate sources failed DMARC and did not reach the inbox: %s.",
+		return rule.FailIf(n > 0, "%s of legitimate sources failed DMARC and did not reach the inbox: %s.",
 			e.messages(n), e.affectedNames())
 	},
 }, {
@@ -24,17 +26,17 @@ var mailRules = diag.Rules[*evidence]{{
 	Title: "Mail that passed was quarantined or rejected", Requirement: "Mail that passed was delivered",
 	Advice: "Ask the receiver why: DMARC was not the reason. Content and reputation of the senders are what else " +
 		"receivers judge.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		n := e.sums.oddities.passedLost
-		return diag.FailIf(n > 0, "%s passed DMARC, and yet the report says that the policy was applied.", e.messages(n))
+		return rule.FailIf(n > 0, "%s passed DMARC, and yet the report says that the policy was applied.", e.messages(n))
 	},
 }, {
 	Code: "dmarc.report.service.unaligned", Severity: diag.Warning, Weight: 20, Category: factorAuthentication,
 	Ref:   "RFC 9989 section 5.1.6",
 	Title: "Sending service fails DMARC: not aligned with the domain", Requirement: "All known sending services pass",
 	Advice: "Set up DKIM signing with your domain at the service, and a return path in your domain where it offers one.",
-	When:   hasOwn, Fails: func(e *evidence) diag.Failures {
-		return diag.FailEach(e.failing, e.unaligned)
+	When:   hasOwn, Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.failing, e.unaligned)
 	},
 	Partly: legitimateShare,
 }, {
@@ -53,9 +55,9 @@ var mailRules = diag.Rules[*evidence]{{
 	Advice: "Remove adkim=s or aspf=s from the DMARC record, or have these senders use exactly the domain of the From " +
 		"field.",
 	When: func(e *evidence) bool { return e.sums.align.strict() },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		c := &e.sums.oddities.strict
-		return diag.FailIf(c.total > 0, "%s failed although a domain of the same organization was authenticated: "+
+		return rule.FailIf(c.total > 0, "%s failed although a domain of the same organization was authenticated: "+
 			"%s.", e.messages(c.total), listed(c))
 	},
 }, {
@@ -63,9 +65,9 @@ var mailRules = diag.Rules[*evidence]{{
 	Ref:   "RFC 7208 section 2.6.7",
 	Title: "SPF record with an error (permerror)", Requirement: "The SPF record can be evaluated",
 	Advice: "Check the record with spf/lookup: usually it needs more than 10 DNS lookups, or is published twice.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		c := &e.sums.oddities.permError
-		return diag.FailIf(c.total > 0, "For %s the receiver could not evaluate the SPF record: "+
+		return rule.FailIf(c.total > 0, "For %s the receiver could not evaluate the SPF record: "+
 			"%s.", e.messages(c.total), listed(c))
 	},
 }, {
@@ -73,9 +75,9 @@ var mailRules = diag.Rules[*evidence]{{
 	Ref:   "RFC 6376 section 6.1.2",
 	Title: "DKIM key that cannot be used (permerror)", Requirement: "The DKIM keys can be used",
 	Advice: "Look the selector up with dkim/lookup, and publish the key that the sender signs with.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		c := &e.sums.oddities.badKeys
-		return diag.FailIf(c.total > 0, "For %s the receiver found no key that it could use: "+
+		return rule.FailIf(c.total > 0, "For %s the receiver found no key that it could use: "+
 			"%s.", e.messages(c.total), listed(c))
 	},
 }, {
@@ -84,9 +86,9 @@ var mailRules = diag.Rules[*evidence]{{
 	Title: "DKIM signatures of your own servers do not verify", Requirement: "DKIM signatures of your own servers verify",
 	Advice: "Look the selector up with dkim/lookup, and check that the server signs with that key, after everything " +
 		"else that changes the message.",
-	When: hasOwn, Fails: func(e *evidence) diag.Failures {
+	When: hasOwn, Fails: func(e *evidence) rule.Failures {
 		c := &e.sums.oddities.broken
-		return diag.FailIf(c.total*100 > e.classes[legitimate].messages*strayPercent,
+		return rule.FailIf(c.total*100 > e.classes[legitimate].messages*strayPercent,
 			"%s came from servers that the SPF record lists, with a signature of the domain that failed: "+
 				"%s.", e.messages(c.total), listed(c))
 	},
@@ -96,8 +98,8 @@ var mailRules = diag.Rules[*evidence]{{
 	Title: "Mail that is probably your own fails DMARC", Requirement: "No mail that is probably the domain's own fails",
 	Advice: "Look these addresses up in your networks and contracts: a printer, a monitoring system or a web server " +
 		"may send. Add what is yours to the SPF record and have it sign with DKIM.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.unlisted.total > 0, "%s failed from sources that share a network, a name or sending days with "+
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.unlisted.total > 0, "%s failed from sources that share a network, a name or sending days with "+
 			"the domain's own mail: %s.",
 			e.messages(e.unlisted.total), listed(&e.unlisted))
 	},
@@ -108,18 +110,18 @@ var mailRules = diag.Rules[*evidence]{{
 	Title: "Mail of unknown sources fails DMARC", Requirement: "No mail of unknown sources fails",
 	Advice: "Find out whether any of them is yours: look the addresses up, ask marketing, sales, support and HR, and " +
 		"compare reports of several days and receivers. Set up DKIM signing with your domain for what is.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		n := e.classes[unclear].failed()
 		if n == 0 {
 			return nil
 		}
-		f := diag.Failure{Detail: e.unknownText(n)}
+		f := rule.Failure{Detail: e.unknownText(n)}
 		if e.gateways.total > 0 {
 			f.Advice = "Find out whether your own mail leaves through the gateway. If so, list its servers in your SPF " +
 				"record, and sign at the gateway, or have it leave signed mail unchanged. If not, it is a recipient's, " +
 				"and must stay out of the SPF record."
 		}
-		return diag.Failures{f}
+		return rule.Failures{f}
 	},
 	Partly: func(e *evidence) float64 {
 		return 1 - float64(e.classes[unclear].failed())/float64(e.sums.totals.MessageCount)
@@ -130,9 +132,9 @@ var mailRules = diag.Rules[*evidence]{{
 	Advice: "Sign all mail with DKIM, so that it passes when it is forwarded unchanged. If your users post to mailing " +
 		"lists, which change messages, do not publish p=reject.",
 	When: func(e *evidence) bool { return e.classes[forwarding].messages > 0 },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		n := e.classes[forwarding].affected
-		return diag.FailIf(n > 0, "%s came through forwarders or mailing lists, failed DMARC, and did not reach the inbox.",
+		return rule.FailIf(n > 0, "%s came through forwarders or mailing lists, failed DMARC, and did not reach the inbox.",
 			e.messages(n))
 	},
 }, {
@@ -141,9 +143,9 @@ var mailRules = diag.Rules[*evidence]{{
 	Title: "Mail that passes by SPF alone", Requirement: "Legitimate mail passes by DKIM",
 	Advice: "Sign this mail with DKIM for your domain: when it is forwarded, SPF fails, and only a signature lets it " +
 		"pass.",
-	When: hasPassed, Fails: func(e *evidence) diag.Failures {
+	When: hasPassed, Fails: func(e *evidence) rule.Failures {
 		own := e.classes[legitimate]
-		return diag.FailIf(own.dkim < own.pass, "%s of legitimate sources passed without an aligned "+
+		return rule.FailIf(own.dkim < own.pass, "%s of legitimate sources passed without an aligned "+
 			"signature.", e.messages(own.pass-own.dkim))
 	},
 	Partly: func(e *evidence) float64 {
@@ -155,9 +157,9 @@ var mailRules = diag.Rules[*evidence]{{
 	Title: "Mail that passes by DKIM alone", Requirement: "Legitimate mail passes by SPF",
 	Advice: "Use a return path in your domain where the sender offers that. Where it does not, nothing is lost: DMARC " +
 		"needs one of the two.",
-	When: hasPassed, Fails: func(e *evidence) diag.Failures {
+	When: hasPassed, Fails: func(e *evidence) rule.Failures {
 		own := e.classes[legitimate]
-		return diag.FailIf(own.spf < own.pass, "%s of legitimate sources passed without aligned "+
+		return rule.FailIf(own.spf < own.pass, "%s of legitimate sources passed without aligned "+
 			"SPF.", e.messages(own.pass-own.spf))
 	},
 	Partly: func(e *evidence) float64 {
@@ -187,16 +189,16 @@ func legitimateShare(e *evidence) float64 {
 }
 
 // unaligned finds that a service fails. What to do is the service's own way.
-func (e *evidence) unaligned(s *sender) diag.Failures {
+func (e *evidence) unaligned(s *sender) rule.Failures {
 	detail := fmt.Sprintf("%s: %s from %s failed DMARC for "+
-		"%s.", s.name, e.messages(s.failed), diag.Count(int64(s.sources), "source"), e.domain())
+		"%s.", s.name, e.messages(s.failed), phrase.Count(int64(s.sources), "source"), e.domain())
 	if s.affected > 0 {
 		detail += fmt.Sprintf(" Of it, %s did not reach the inbox.", countMessages(s.affected))
 	}
 	if s.as.total > 0 {
 		names := s.as.names()
 		names = names[:min(len(names), maxInSentence)]
-		detail += fmt.Sprintf(" Its mail is authenticated as %s.", diag.Quote(strings.Join(names, ", ")))
+		detail += fmt.Sprintf(" Its mail is authenticated as %s.", phrase.Quote(strings.Join(names, ", ")))
 	}
 	steps := fmt.Sprintf("Set up %s for your domain. %s", s.name, s.service.Sign)
 	if s.service.ReturnPath != "" {
@@ -207,21 +209,21 @@ func (e *evidence) unaligned(s *sender) diag.Failures {
 	}
 	steps += " If nobody in your organization uses it, somebody else does so in your name: report it to the service, " +
 		"and enforce the policy once all your own mail passes."
-	return diag.Failures{{Detail: detail, Target: s.name, Advice: steps}}
+	return rule.Failures{{Detail: detail, Target: s.name, Advice: steps}}
 }
 
-func (e *evidence) ownFailures() diag.Failures {
-	var all diag.Failures
+func (e *evidence) ownFailures() rule.Failures {
+	var all rule.Failures
 	for _, s := range e.own {
 		if s.strict {
 			continue
 		}
 		detail := fmt.Sprintf("%s of %s failed, though other mail of this source passes or is authenticated by your "+
 			"organization.", e.messages(s.failed), s.name)
-		all = append(all, diag.Failure{Detail: detail, Target: s.name})
+		all = append(all, rule.Failure{Detail: detail, Target: s.name})
 	}
 	if len(all) == 0 && e.ownFailed > 0 {
-		return diag.Fail("%s of many small sources failed, which belong to your organization.", e.messages(e.ownFailed))
+		return rule.Fail("%s of many small sources failed, which belong to your organization.", e.messages(e.ownFailed))
 	}
 	return all
 }
@@ -261,7 +263,7 @@ func (e *evidence) unknownText(failed int64) string {
 	return text
 }
 
-func (e *evidence) forwardingSeen() diag.Failures {
+func (e *evidence) forwardingSeen() rule.Failures {
 	sum := e.classes[forwarding]
 	if sum.messages == 0 {
 		return nil
@@ -276,5 +278,5 @@ func (e *evidence) forwardingSeen() diag.Failures {
 		detail += fmt.Sprintf(" Of it, %s did not pass: not signed for the domain, or changed on the "+
 			"way.", countMessages(failed))
 	}
-	return diag.Failures{{Detail: detail}}
+	return rule.Failures{{Detail: detail}}
 }

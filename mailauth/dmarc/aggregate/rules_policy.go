@@ -6,22 +6,25 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // policyRules are about what the published policy does to the mail. None suggests a record: a report
 // does not hold all of the one that is published.
-var policyRules = diag.Rules[*evidence]{{
+var policyRules = rule.Rules[*evidence]{{
 	Code: "dmarc.report.spoofing.delivered", Severity: diag.Warning, Weight: 10, Ref: "RFC 9989 section 4.7",
 	Title:       "Spoofed mail is delivered: the policy is none",
 	Requirement: "No spoofed mail is delivered because the policy is none",
 	Advice: "Check that none of these addresses is one of your servers or services. Find out whose the other sources " +
 		"are that fail, and set up those of your own, before you enforce a policy.",
 	When: func(e *evidence) bool { return !enforced(e) },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		s := e.classes[spoofing]
-		return diag.FailIf(s.messages > s.affected, "%s used %s without being authenticated as it, from %s: %s. With "+
+		return rule.FailIf(s.messages > s.affected, "%s used %s without being authenticated as it, from %s: %s. With "+
 			"p=none, receivers deliver such mail.",
-			e.messages(s.messages-s.affected), e.domain(), diag.Count(int64(s.sources), "source"), listed(&e.spoofers))
+			e.messages(s.messages-s.affected), e.domain(), phrase.Count(int64(s.sources), "source"), listed(&e.spoofers))
 	},
 }, {
 	Code: "dmarc.report.spoofing.spared", Severity: diag.Warning, Weight: 5, Ref: "RFC 9990 section 3.1.6",
@@ -29,9 +32,9 @@ var policyRules = diag.Rules[*evidence]{{
 	Advice: "Once all legitimate services pass, publish a policy that covers all mail: no weaker sp or np, no pct " +
 		"below 100, no t=y. What receivers spare by their own decision cannot be changed.",
 	When: func(e *evidence) bool { return enforced(e) && e.classes[spoofing].messages > 0 },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		n := e.classes[spoofing].delivered
-		return diag.FailIf(n > 0, "%s used %s without being authenticated as it and reached the inbox.%s", e.messages(n),
+		return rule.FailIf(n > 0, "%s used %s without being authenticated as it and reached the inbox.%s", e.messages(n),
 			e.domain(), e.sparedText())
 	},
 	Partly: func(e *evidence) float64 {
@@ -44,7 +47,7 @@ var policyRules = diag.Rules[*evidence]{{
 	Advice: "Set up what fails and is yours, and find out whose the rest is. Enforce the policy only when the reports " +
 		"of all receivers have been clean for some weeks.",
 	When: func(e *evidence) bool { return slices.Contains(strengths, e.report.Policy.Policy) },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		if e.report.Policy.Policy != "none" {
 			return nil
 		}
@@ -56,7 +59,7 @@ var policyRules = diag.Rules[*evidence]{{
 	Requirement: "The policy is reject, where it is enforced",
 	Advice: "Set up what fails and is yours, and find out whose the rest is. Publish p=reject only when the reports of " +
 		"all receivers have been clean for some weeks.",
-	When: enforced, Fails: func(e *evidence) diag.Failures {
+	When: enforced, Fails: func(e *evidence) rule.Failures {
 		if e.report.Policy.Policy != "quarantine" {
 			return nil
 		}
@@ -65,14 +68,14 @@ var policyRules = diag.Rules[*evidence]{{
 	Partly: func(*evidence) float64 { return 0.5 },
 }}
 
-var scopeRules = diag.Rules[*evidence]{{
+var scopeRules = rule.Rules[*evidence]{{
 	Code: "dmarc.report.policy.subdomains", Severity: diag.Warning, Weight: 10, Ref: "RFC 9989 section 4.7",
 	Title: "Weaker policy for subdomains (sp)", Requirement: "Subdomains have the same policy",
 	Advice: "Remove sp, or raise it to the value of p, once the mail of all subdomains passes: spoofers choose a " +
 		"subdomain otherwise.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		p := &e.report.Policy
-		return diag.FailIf(weaker(p.Subdomain, p.Policy), "The policy is p=%s, but sp=%s for subdomains, which are not "+
+		return rule.FailIf(weaker(p.Subdomain, p.Policy), "The policy is p=%s, but sp=%s for subdomains, which are not "+
 			"protected as the domain is.%s",
 			p.Policy, p.Subdomain, e.sparedText())
 	},
@@ -81,9 +84,9 @@ var scopeRules = diag.Rules[*evidence]{{
 	Title: "Weaker policy for names that do not exist (np)", Requirement: "Names that do not exist have the same policy",
 	Advice: "Set np=reject, once you know that no service of yours sends from a subdomain that does not exist in the " +
 		"DNS.",
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		p := &e.report.Policy
-		return diag.FailIf(weaker(p.Nonexistent, p.Policy), "The policy is p=%s, but np=%s for subdomains that do not "+
+		return rule.FailIf(weaker(p.Nonexistent, p.Policy), "The policy is p=%s, but np=%s for subdomains that do not "+
 			"exist.", p.Policy, p.Nonexistent)
 	},
 }, {
@@ -92,17 +95,17 @@ var scopeRules = diag.Rules[*evidence]{{
 	Advice: "Remove pct once all legitimate services pass. RFC 9989 removed it: some receivers apply the policy to " +
 		"everything already.",
 	When: func(e *evidence) bool { return enforced(e) && e.report.Policy.Percentage != nil },
-	Fails: func(e *evidence) diag.Failures {
+	Fails: func(e *evidence) rule.Failures {
 		p := &e.report.Policy
-		return diag.FailIf(*p.Percentage < 100, "With pct=%d, receivers that know this tag apply p=%s to only %[1]d %% "+
+		return rule.FailIf(*p.Percentage < 100, "With pct=%d, receivers that know this tag apply p=%s to only %[1]d %% "+
 			"of the mail that fails.", *p.Percentage, p.Policy)
 	},
 }, {
 	Code: "dmarc.report.policy.testing", Severity: diag.Warning, Weight: 5, Ref: "RFC 9989 section 4.7",
 	Title: "Policy in test mode (t=y)", Requirement: "The policy is not in test mode",
 	Advice: "Remove t=y once all legitimate services pass.",
-	Fails: func(e *evidence) diag.Failures {
-		return diag.FailIf(e.report.Policy.Testing == "y", "With t=y, receivers apply a policy one step weaker than "+
+	Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.report.Policy.Testing == "y", "With t=y, receivers apply a policy one step weaker than "+
 			"p=%s.", e.report.Policy.Policy)
 	},
 }}
@@ -117,7 +120,7 @@ func weaker(some, domain string) bool {
 
 func enforced(e *evidence) bool { return weaker("none", e.report.Policy.Policy) }
 
-func (e *evidence) readiness(stricter, next string) diag.Failures {
+func (e *evidence) readiness(stricter, next string) rule.Failures {
 	f := e.enforcement
 	parts := []string{}
 	for _, part := range []struct {
@@ -143,20 +146,20 @@ func (e *evidence) readiness(stricter, next string) diag.Failures {
 	concerned = fmt.Sprintf(" %s would have concerned %s.%s", stricter, concerned, f.lossText())
 	switch {
 	case f.ready():
-		return diag.Failures{{
+		return rule.Failures{{
 			Detail: fmt.Sprintf("By %s of %d days and %d receivers the domain is ready to enforce.%s", e.reportsText(),
 				f.Readiness.Days, len(f.Readiness.Receivers), concerned),
 			Advice: "Ask those who run your services whether one writes less often than the reports show. If none does, " +
 				"publish " + next + e.listCaution(),
 		}}
 	case f.Ready == nil:
-		return diag.Failures{{
+		return rule.Failures{{
 			Detail: fmt.Sprintf("%s too little to tell whether the domain is ready to enforce a stricter policy. %s%s%s",
-				diag.Upper(e.reportsText())+" shows", f.Readiness.text(), f.Readiness.notBefore(), concerned),
+				phrase.Capitalize(e.reportsText())+" shows", f.Readiness.text(), f.Readiness.notBefore(), concerned),
 			Advice: e.collecting(),
 		}}
 	}
-	return diag.Fail("By %s the domain is not ready to enforce a stricter policy.%s", e.reportsText(), concerned)
+	return rule.Fail("By %s the domain is not ready to enforce a stricter policy.%s", e.reportsText(), concerned)
 }
 
 func (e *evidence) collecting() string {
@@ -201,7 +204,7 @@ func (e *evidence) failingNames() string {
 		return ""
 	}
 	some := e.failing[:min(len(e.failing), maxInSentence)]
-	return " (" + strings.Join(diag.Map(some, func(s *sender) string { return s.name }), ", ") + ")"
+	return " (" + strings.Join(kit.Map(some, func(s *sender) string { return s.name }), ", ") + ")"
 }
 
 func (e *evidence) sparedText() string {

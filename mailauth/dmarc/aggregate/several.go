@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 // A ReportTotal is one of the reports that were judged together.
@@ -79,7 +81,7 @@ func choose(found *File, used map[int]alignment, began time.Time) *upload {
 		u.parts = append(u.parts, part(r, diag.LeftOut, fmt.Sprintf("more than %d domains", maxDomains)))
 	}
 	for _, name := range found.Unread {
-		u.parts = append(u.parts, diag.ScopePart{Part: cmp.Or(diag.Quote(name), "a file without a name"), State: diag.LeftOut,
+		u.parts = append(u.parts, diag.ScopePart{Part: cmp.Or(phrase.Quote(name), "a file without a name"), State: diag.LeftOut,
 			Reason: "it could not be opened"})
 	}
 	u.domains = slices.DeleteFunc(u.domains, func(e *evidence) bool { return len(e.given) == 0 })
@@ -127,7 +129,7 @@ func (e *evidence) merge(all []*Report, judged []int) {
 }
 
 func (e *evidence) listed() []ReportTotal {
-	return diag.Map(e.reports, func(r *Report) ReportTotal {
+	return kit.Map(e.reports, func(r *Report) ReportTotal {
 		return ReportTotal{r.Metadata.Organization, r.Policy.Domain, r.Metadata.ReportID, r.Metadata.BeginAt,
 			r.Metadata.EndAt, r.Messages}
 	})

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/provider"
 	"github.com/miekg/dns"
 )
@@ -99,7 +101,7 @@ func (s *source) add(r *Record) {
 	s.byReport[r.Report] += n
 	s.dispositions.add(r.Disposition, n)
 	for _, o := range r.Overrides {
-		s.overrides.addUpTo(maxDetails, Override{o.Type, diag.Quote(o.Comment)}, n)
+		s.overrides.addUpTo(maxDetails, Override{o.Type, phrase.Quote(o.Comment)}, n)
 	}
 	s.headerFrom.addUpTo(maxDetails, cut(r.HeaderFrom), n)
 	s.envelope.addUpTo(maxDetails, cut(r.EnvelopeFrom), n)
@@ -115,7 +117,7 @@ func cut(name string) string {
 	if len(name) <= maxDomain {
 		return name
 	}
-	return diag.Quote(name)
+	return phrase.Quote(name)
 }
 
 func (s *source) written() Source {
@@ -135,13 +137,13 @@ func (s *source) written() Source {
 	if s.service != nil {
 		w.Service, w.ServiceBasis, w.Category = s.service.Name, s.basis(), s.service.Category
 	}
-	w.OverrideReasons = diag.Map(s.overrides.sorted(), func(o count[Override]) OverrideCount {
+	w.OverrideReasons = kit.Map(s.overrides.sorted(), func(o count[Override]) OverrideCount {
 		return OverrideCount{cut(string(o.what.Type)), o.n, o.what.Comment}
 	})
-	w.DKIM = diag.Map(s.dkimAuth.sorted(), func(d count[DKIMAuth]) DKIMCount {
+	w.DKIM = kit.Map(s.dkimAuth.sorted(), func(d count[DKIMAuth]) DKIMCount {
 		return DKIMCount{d.what.Domain, d.what.Selector, string(d.what.Result), d.n}
 	})
-	w.SPF = diag.Map(s.spfAuth.sorted(), func(d count[SPFAuth]) SPFCount {
+	w.SPF = kit.Map(s.spfAuth.sorted(), func(d count[SPFAuth]) SPFCount {
 		return SPFCount{d.what.Domain, string(d.what.Scope), string(d.what.Result), d.n}
 	})
 	return w

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
@@ -36,10 +36,10 @@ func (t *tally) serve(s *provider.Service, basis provider.Basis) {
 	t.service, t.by = s, uint8(slices.Index(bases, basis))
 }
 
-func (t *tally) name() string { return addressText(t.ip, diag.OrZero(t.text)) }
+func (t *tally) name() string { return addressText(t.ip, kit.OrZero(t.text)) }
 
 // strangerName returns the foreign domain that mail of the source is authenticated for; empty without one.
-func (t *tally) strangerName() string { return diag.OrZero(t.stranger) }
+func (t *tally) strangerName() string { return kit.OrZero(t.stranger) }
 
 // vote counts messages for the service that they identify, or for no service: the majority is kept (Boyer–Moore
 // majority vote), since single messages may identify another one.
@@ -133,5 +133,5 @@ func (c *counts[K]) sorted() []count[K] {
 }
 
 func (c *counts[K]) names() []K {
-	return diag.Map(c.sorted(), func(one count[K]) K { return one.what })
+	return kit.Map(c.sorted(), func(one count[K]) K { return one.what })
 }

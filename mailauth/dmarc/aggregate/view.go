@@ -6,7 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -23,7 +24,7 @@ func (r *Analysis) View() *view.View {
 	if t.MessageCount == 0 {
 		return v
 	}
-	v.Fact("messages", fmt.Sprintf("%d from %s", t.MessageCount, diag.Count(t.SourceCount, "source")))
+	v.Fact("messages", fmt.Sprintf("%d from %s", t.MessageCount, phrase.Count(t.SourceCount, "source")))
 	passed := passText(t)
 	v.Fact("passed", passed, "dmarc.report.sender", "dmarc.report.service", "dmarc.report.unlisted")
 	for _, d := range r.Domains[:min(len(r.Domains), shownDomains)] {
@@ -45,7 +46,7 @@ func (r *Analysis) View() *view.View {
 
 // domains names those that the reports are about, if there are several.
 func (r *Analysis) domains() string {
-	return diag.Series(diag.Map(r.Domains, func(d DomainTotal) string { return d.Domain }), 3)
+	return phrase.Series(kit.Map(r.Domains, func(d DomainTotal) string { return d.Domain }), 3)
 }
 
 // span is the time that all reports are about.
@@ -79,7 +80,7 @@ func (f *Enforcement) short() string {
 	if at := f.Readiness.NotBefore; !at.IsZero() {
 		unknown = "not known before " + date(at) + " whether mail would be lost"
 	}
-	return view.Known(f.Ready, "no legitimate mail would be lost", diag.Count(f.MessageCountAtRisk, "message")+
+	return view.Known(f.Ready, "no legitimate mail would be lost", phrase.Count(f.MessageCountAtRisk, "message")+
 		" might be lost", unknown)
 }
 
@@ -116,8 +117,8 @@ func (r *Analysis) reporters() string {
 	if len(r.Reports) < 2 {
 		return r.Metadata.Organization
 	}
-	list := view.Unique(diag.Map(r.Reports, func(s ReportTotal) string { return s.Organization }))
-	return fmt.Sprintf("%s, %s", diag.Series(list, 3), diag.Count(len(r.Reports), "report"))
+	list := view.Unique(kit.Map(r.Reports, func(s ReportTotal) string { return s.Organization }))
+	return fmt.Sprintf("%s, %s", phrase.Series(list, 3), phrase.Count(len(r.Reports), "report"))
 }
 
 // share is in whole percent, rounded down: only all are 100.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/message"
 	"github.com/diagkit/diagkit/mailauth/mime"
 )
@@ -67,9 +67,9 @@ func (o *Original) value(name string) string {
 
 // The words that the RFCs define.
 var (
-	types      = diag.Words("auth-failure abuse fraud not-spam virus other")
-	failures   = diag.Words("dmarc spf bodyhash signature revoked adsp")
-	deliveries = diag.Words("delivered spam policy reject other")
+	types      = kit.Words("auth-failure abuse fraud not-spam virus other")
+	failures   = kit.Words("dmarc spf bodyhash signature revoked adsp")
+	deliveries = kit.Words("delivered spam policy reject other")
 )
 
 const authFailure = "auth-failure"

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/message"
 	"github.com/diagkit/diagkit/mailauth/mime"
 )
@@ -23,7 +25,7 @@ func (r *Report) fields(h *message.Message) {
 	r.Delivery = strings.ToLower(h.Value("Delivery-Result"))
 	r.ReportedDomain = canonicalDomain(h.Value("Reported-Domain"))
 	r.OriginalFrom = addrSpec(h.Value("Original-Mail-From"))
-	r.OriginalRcpt = diag.Map(some(h.Values("Original-Rcpt-To")), addrSpec)
+	r.OriginalRcpt = kit.Map(some(h.Values("Original-Rcpt-To")), addrSpec)
 	r.EnvelopeID = h.Value("Original-Envelope-Id")
 	_, mta, ok := strings.Cut(h.Value("Reporting-MTA"), ";") // RFC 3464 section 2.2.2: "dns; name"
 	if r.ReportingMTA = strings.TrimSpace(mta); !ok {
@@ -176,7 +178,7 @@ func redacted(address string) bool {
 const maxText = 256 << 10
 
 // received finds the phrase of RFC 5965 appendix B.1, which most programs have kept.
-var received = diag.Regexp(`received\s+from(?:\s+IP)?\s+([0-9A-Fa-f.:]+)\s+on\s+([^\r\n]+)`)
+var received = kit.Regexp(`received\s+from(?:\s+IP)?\s+([0-9A-Fa-f.:]+)\s+on\s+([^\r\n]+)`)
 
 // labels are the words that programs write before values, and their meanings, in lines "Label: value".
 var labels = map[string]func(*Report, string){
@@ -273,4 +275,4 @@ func (r *Report) deviates(format string, args ...any) {
 	}
 }
 
-func quote(s string) string { return fmt.Sprintf("%q", diag.Quote(s)) }
+func quote(s string) string { return fmt.Sprintf("%q", phrase.Quote(s)) }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/miekg/dns"
 	"golang.org/x/net/publicsuffix"
 )
@@ -20,7 +22,7 @@ const (
 )
 
 // Values lists the methods.
-func (Method) Values() []string { return diag.Values(TreeWalk, publicSuffixList) }
+func (Method) Values() []string { return kit.Values(TreeWalk, publicSuffixList) }
 
 // An Origin is the place of the record that applies to a domain.
 type Origin string
@@ -48,7 +50,7 @@ type View struct {
 }
 
 // PolicyDomain returns the domain whose record applies, or nothing.
-func (v *View) PolicyDomain() string { return diag.OrZero(v.Policy).Domain }
+func (v *View) PolicyDomain() string { return kit.OrZero(v.Policy).Domain }
 
 // A Discovery holds the results of policy discovery for a domain in the From field of a message.
 type Discovery struct {
@@ -77,9 +79,9 @@ func Discover(ctx context.Context, env *diag.Env, domain diag.Name) (*Discovery,
 func checkDomain(field string, domain diag.Name) error {
 	switch name := domain.String(); {
 	case domain.IsZero():
-		return diag.Invalid(field, "is missing")
+		return input.Invalid(field, "is missing")
 	case name == "." || strings.HasPrefix(name, "*"):
-		return diag.Invalid(field, "cannot be the domain of a mail address")
+		return input.Invalid(field, "cannot be the domain of a mail address")
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
@@ -64,14 +65,14 @@ func (d *Draft) Remove(name string) {
 
 // String prints the record.
 func (d Draft) String() string {
-	return strings.Join(diag.Map(d, func(s Setting) string { return s.Tag + "=" + s.Value }), "; ")
+	return strings.Join(kit.Map(d, func(s Setting) string { return s.Tag + "=" + s.Value }), "; ")
 }
 
 // The ways in which the scheme of a mail address is written by mistake: misspelt, which [isMailto] knows, with another
 // sign than a colon behind it, and more than once.
 var (
-	schemeLike = diag.Regexp(`(?i)(^|[\s,<])([a-z_-]{3,9})\s*([:.])`)
-	mailtoLike = diag.Regexp(`(?i)(?:[\s,]*mailto\s*[:=]+\s*(?://)?<?)+`)
+	schemeLike = kit.Regexp(`(?i)(^|[\s,<])([a-z_-]{3,9})\s*([:.])`)
+	mailtoLike = kit.Regexp(`(?i)(?:[\s,]*mailto\s*[:=]+\s*(?://)?<?)+`)
 )
 
 // RestoreURIs reads the destinations that were meant by a text, whatever separates them, without a size limit: bare
@@ -107,7 +108,7 @@ func RestoreURIs(value string) (list []string, ok bool) {
 }
 
 // withSemicolon finds a scheme of mail addresses with a semicolon behind it, which ends the tag.
-var withSemicolon = diag.Regexp(`(?i)([=,\s])([a-z_-]{3,9})\s*;\s*([^\s;,@=:]+@)`)
+var withSemicolon = kit.Regexp(`(?i)([=,\s])([a-z_-]{3,9})\s*;\s*([^\s;,@=:]+@)`)
 
 // RestoreColons writes a colon behind each scheme of mail addresses that has a semicolon there.
 func RestoreColons(record string) string {

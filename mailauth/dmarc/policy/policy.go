@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // A Result is the outcome of DMARC for one message (RFC 9989 section 9.2, RFC 8601 section 2.7).
@@ -22,7 +23,7 @@ const (
 
 // Values lists the results.
 func (Result) Values() []string {
-	return diag.Values(ResultPass, ResultFail, ResultNone, ResultTempError, ResultPermError)
+	return kit.Values(ResultPass, ResultFail, ResultNone, ResultTempError, ResultPermError)
 }
 
 // A Mechanism is the mechanism that authenticated an identifier.
@@ -35,7 +36,7 @@ const (
 )
 
 // Values lists the mechanisms.
-func (Mechanism) Values() []string { return diag.Values(SPF, DKIM) }
+func (Mechanism) Values() []string { return kit.Values(SPF, DKIM) }
 
 // maxIdentifiers bounds the domains of SPF and DKIM that are examined. A message with more valid signatures of
 // different domains is not meant for delivery, but to exhaust receivers.

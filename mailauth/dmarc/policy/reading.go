@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // A Standard is one of the two by which receivers read records.
@@ -17,7 +17,7 @@ const (
 )
 
 // Values lists the standards.
-func (Standard) Values() []string { return diag.Values(RFC7489, RFC9989) }
+func (Standard) Values() []string { return kit.Values(RFC7489, RFC9989) }
 
 // Policies are those for a domain and for what is below it.
 type Policies struct {

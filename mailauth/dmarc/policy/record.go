@@ -6,7 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
@@ -56,7 +57,7 @@ const (
 )
 
 // Values lists the policies, from the mildest.
-func (Policy) Values() []string { return diag.Values(None, Quarantine, Reject) }
+func (Policy) Values() []string { return kit.Values(None, Quarantine, Reject) }
 
 // Level orders policies by strictness: 0 is none, or no policy at all.
 func (p Policy) Level() int { return max(0, slices.Index(p.Values(), string(p))) }
@@ -80,7 +81,7 @@ const (
 )
 
 // Values lists the alignments.
-func (Alignment) Values() []string { return diag.Values(Relaxed, Strict) }
+func (Alignment) Values() []string { return kit.Values(Relaxed, Strict) }
 
 // A PSD declares whether the domain of the record is a public suffix.
 type PSD string
@@ -93,7 +94,7 @@ const (
 )
 
 // Values lists the declarations.
-func (PSD) Values() []string { return diag.Values(IsPSD, NotPSD, Undeclared) }
+func (PSD) Values() []string { return kit.Values(IsPSD, NotPSD, Undeclared) }
 
 // The defaults of tags that RFC 9989 removed (RFC 7489 section 6.3).
 const (
@@ -191,7 +192,7 @@ func (p parser) oneOf(name string, k taglist.Kind, without string, words ...stri
 	if slices.Contains(words, value) {
 		return value
 	}
-	text := fmt.Sprintf("the value %q of %s is not %s", diag.Quote(t.Value), t.Name, either(words))
+	text := fmt.Sprintf("the value %q of %s is not %s", phrase.Quote(t.Value), t.Name, either(words))
 	if meant := taglist.Nearest(t.Value, words...); meant != "" {
 		text += fmt.Sprintf("; %q is probably meant", meant)
 	} else if len(words[0]) == 1 && value != "" && slices.Contains(words, value[:1]) {
@@ -228,7 +229,7 @@ func (p parser) options() []string {
 	for _, o := range parts(t.Value) {
 		o = strings.ToLower(o)
 		if !slices.Contains([]string{"0", "1", "d", "s"}, o) {
-			p.bad(t, BadOption, "the option %q of %s is not 0, 1, d or s", diag.Quote(o), t.Name)
+			p.bad(t, BadOption, "the option %q of %s is not 0, 1, d or s", phrase.Quote(o), t.Name)
 			return []string{"0"}
 		}
 		if !slices.Contains(list, o) {
@@ -249,7 +250,7 @@ func (p parser) number(name string, without, most int64) int {
 	}
 	n, err := strconv.ParseUint(t.Value, 10, 63)
 	if err != nil || int64(n) > most {
-		p.bad(t, BadRemoved, "the value %q of %s is not a number from 0 to %d", diag.Quote(t.Value), t.Name, most)
+		p.bad(t, BadRemoved, "the value %q of %s is not a number from 0 to %d", phrase.Quote(t.Value), t.Name, most)
 		return int(without)
 	}
 	return int(n)
@@ -264,7 +265,7 @@ func (p parser) formats() []string {
 	list := parts(strings.ToLower(t.Value))
 	for _, f := range list {
 		if f == "" || strings.Trim(f, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.HasSuffix(f, "-") {
-			p.bad(t, BadRemoved, "%q of %s is not the name of a report format", diag.Quote(f), t.Name)
+			p.bad(t, BadRemoved, "%q of %s is not the name of a report format", phrase.Quote(f), t.Name)
 			return []string{defaultReportFormat}
 		}
 	}
@@ -272,7 +273,7 @@ func (p parser) formats() []string {
 }
 
 func parts(value string) []string {
-	return diag.Map(strings.Split(value, ":"), func(s string) string { return strings.Trim(s, white) })
+	return kit.Map(strings.Split(value, ":"), func(s string) string { return strings.Trim(s, white) })
 }
 
 const white = " \t\r\n"

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/miekg/dns"
 )
@@ -56,14 +57,14 @@ func (p parser) uris(name string) []URI {
 		list = append(list, u)
 		switch {
 		case !u.Valid():
-			fault.Kind, fault.Text = BadURI, fmt.Sprintf("%q in %s %s", diag.Quote(text), t.Name, u.problem)
+			fault.Kind, fault.Text = BadURI, fmt.Sprintf("%q in %s %s", phrase.Quote(text), t.Name, u.problem)
 			if text == "" {
 				fault.Text = t.Name + " has no address"
 			}
 			p.list.Add(fault)
 		case u.HasSizeLimit:
 			fault.Kind, fault.Harmless = sizeLimit, true
-			fault.Text = fmt.Sprintf("%q in %s has a size limit", diag.Quote(text), t.Name)
+			fault.Text = fmt.Sprintf("%q in %s has a size limit", phrase.Quote(text), t.Name)
 			p.list.Add(fault)
 		}
 	}

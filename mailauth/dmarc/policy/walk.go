@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/miekg/dns"
 )
@@ -40,7 +41,7 @@ const (
 )
 
 // Values lists the outcomes.
-func (Outcome) Values() []string { return diag.Values(Recorded, Stopped, noRecord, Skipped, Failed) }
+func (Outcome) Values() []string { return kit.Values(Recorded, Stopped, noRecord, Skipped, Failed) }
 
 // A Step is one place where a walk looks for a record.
 type Step struct {
@@ -77,7 +78,7 @@ func (s *Step) DanglingAlias() string {
 }
 
 // PSD returns the value of psd in the record; undeclared without a record.
-func (s *Step) PSD() PSD { return cmp.Or(diag.OrZero(s.Record).PSD, Undeclared) }
+func (s *Step) PSD() PSD { return cmp.Or(kit.OrZero(s.Record).PSD, Undeclared) }
 
 // A Walk is a DNS tree walk: all steps that a receiver takes one after the other until it stops, in that order
 // (RFC 9989 section 4.10).
@@ -99,7 +100,7 @@ func (w *Walk) Queries() []string {
 
 // Err returns why a step is unknown, or nil.
 func (w *Walk) Err() error {
-	return cmp.Or(diag.Map(w.Steps, func(s Step) error { return s.Err() })...)
+	return cmp.Or(kit.Map(w.Steps, func(s Step) error { return s.Err() })...)
 }
 
 func (w *Walk) silent() bool {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/stretchr/testify/require"
 )
@@ -16,7 +16,7 @@ func (f *fixture) due(limit int) []string {
 	f.t.Helper()
 	list, err := f.store.Due(f.ctx(), f.now(), limit)
 	require.NoError(f.t, err)
-	return diag.Map(list, func(d hostedspf.Due) string { return d.ID })
+	return kit.Map(list, func(d hostedspf.Due) string { return d.ID })
 }
 
 func testDue(t *testing.T, f *fixture) {
@@ -282,7 +282,7 @@ func testHistoryPages(t *testing.T, f *fixture) {
 		if len(page) == 0 {
 			break
 		}
-		got = append(got, diag.Map(page, func(r hostedspf.Resolution) string { return r.ID })...)
+		got = append(got, kit.Map(page, func(r hostedspf.Resolution) string { return r.ID })...)
 		last := page[len(page)-1]
 		q.Before = hostedspf.Position{Time: last.ResolvedAt, ID: last.ID}
 		f.clock.Advance(time.Second)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/stretchr/testify/require"
 )
@@ -116,12 +117,12 @@ func (f *fixture) history(id string) []string {
 	f.t.Helper()
 	list, err := f.store.Resolutions(f.ctx(), hostedspf.HistoryQuery{ProfileID: id, Limit: 1000})
 	require.NoError(f.t, err)
-	return diag.Map(list, func(r hostedspf.Resolution) string { return r.ID })
+	return kit.Map(list, func(r hostedspf.Resolution) string { return r.ID })
 }
 
 func (f *fixture) page(q hostedspf.ProfileQuery) (ids []string, total int) {
 	f.t.Helper()
 	page, err := f.store.Profiles(f.ctx(), q)
 	require.NoError(f.t, err)
-	return diag.Map(page.Profiles, func(p hostedspf.Profile) string { return p.ID }), page.Total
+	return kit.Map(page.Profiles, func(p hostedspf.Profile) string { return p.ID }), page.Total
 }

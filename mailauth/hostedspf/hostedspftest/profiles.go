@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 )
 
@@ -154,7 +155,7 @@ func testPages(t *testing.T, f *fixture) {
 		if len(page.Profiles) == 0 {
 			break
 		}
-		got = append(got, diag.Map(page.Profiles, func(p hostedspf.Profile) string { return p.ID })...)
+		got = append(got, kit.Map(page.Profiles, func(p hostedspf.Profile) string { return p.ID })...)
 		last := page.Profiles[len(page.Profiles)-1]
 		q.After = hostedspf.Position{Time: last.CreatedAt, ID: last.ID}
 		if len(got) == 4 {

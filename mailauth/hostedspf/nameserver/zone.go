@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/mailauth/spf"
 	"github.com/miekg/dns"
@@ -230,7 +231,7 @@ func (s *snapshot) exist(name string) {
 // between them (RFC 7208 section 3.3), and writes them as the DNS library wants them.
 func split(value string) []string {
 	parts := slices.Collect(slices.Chunk([]byte(value), diag.MaxTXTString))
-	return diag.Map(parts, func(p []byte) string { return strings.ReplaceAll(string(p), `\`, `\\`) })
+	return kit.Map(parts, func(p []byte) string { return strings.ReplaceAll(string(p), `\`, `\\`) })
 }
 
 // An answered set is one that receivers query address by address: "exists:%{i}.name" (RFC 7208 section 5.7).

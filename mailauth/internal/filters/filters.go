@@ -13,7 +13,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 
@@ -167,7 +168,7 @@ const (
 
 // Values lists the judgments.
 func (Judgment) Values() []string {
-	return diag.Values(Spam, NotSpam, Suspicious, Bulk, Phishing, Spoofing, Malware, Allowed, Unstated)
+	return kit.Values(Spam, NotSpam, Suspicious, Bulk, Phishing, Spoofing, Malware, Allowed, Unstated)
 }
 
 var judgmentWords = map[Judgment]string{
@@ -194,7 +195,7 @@ const (
 )
 
 func newVerdict(vendor, name string) Verdict {
-	return Verdict{Vendor: vendor, Field: diag.Clip(name, maxName), Verdict: Unstated, Details: map[string]string{}}
+	return Verdict{Vendor: vendor, Field: phrase.Clip(name, maxName), Verdict: Unstated, Details: map[string]string{}}
 }
 
 // String returns the verdict as a sentence.
@@ -206,7 +207,7 @@ func (v *Verdict) String() string {
 	var details []string
 	for _, key := range slices.Sorted(maps.Keys(v.Details)) {
 		if len(details) < 5 {
-			details = append(details, diag.Quote(key+" "+v.Details[key]))
+			details = append(details, phrase.Quote(key+" "+v.Details[key]))
 		}
 	}
 	if len(details) > 0 {
@@ -217,7 +218,7 @@ func (v *Verdict) String() string {
 
 func (v *Verdict) set(key, value string) {
 	if value = strings.TrimSpace(value); value != "" && len(v.Details) < maxDetails {
-		v.Details[key] = diag.Clip(value, maxDetail)
+		v.Details[key] = phrase.Clip(value, maxDetail)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/arc"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
@@ -177,7 +178,7 @@ func (e *Evidence) ExcuseSilent() bool {
 func (e *Evidence) Silences() (list []string) {
 	say := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	if e.SPFGave(eval.Temperror) {
-		say("SPF for %s could not be evaluated (temperror): %s.", diag.Quote(e.SPF.Domain), diag.Quote(e.SPF.Reason))
+		say("SPF for %s could not be evaluated (temperror): %s.", phrase.Quote(e.SPF.Domain), phrase.Quote(e.SPF.Reason))
 	}
 	for _, s := range e.Signatures(unknownKey) {
 		say("The DKIM key of %s could not be looked up: %s", s.Domain, s.Reason)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
 
@@ -66,7 +67,7 @@ func (o *Outside) step(h *Hop, hint netip.Addr) (done bool) {
 	o.add(Operator(h.By))
 	sender := cmp.Or(Operator(h.RDNS), Operator(h.HELO))
 	claims := sender != "" && slices.Contains(o.own, sender)
-	by := diag.Quote(cmp.Or(h.By, "An unnamed server"))
+	by := phrase.Quote(cmp.Or(h.By, "An unnamed server"))
 	switch {
 	case h.fetched(): // the mailbox is the receiver's own
 		o.add(sender)
@@ -83,7 +84,7 @@ func (o *Outside) step(h *Hop, hint netip.Addr) (done bool) {
 	case h.IP.IsValid():
 		return o.accept(h, false, "%s received the message from %s, which is not one of the receiver's servers%s.", by, h.IP, o.names())
 	case sender != "" && !claims:
-		return o.giveUp("%s received the message from %s but did not record its address.", by, diag.Quote(sender))
+		return o.giveUp("%s received the message from %s but did not record its address.", by, phrase.Quote(sender))
 	default:
 		return false // delivered within one host
 	}
@@ -127,7 +128,7 @@ func (o *Outside) Confirm(names func(netip.Addr) (confirmed []string, err error)
 			return nil, fmt.Sprintf("%s claims to be one of the receiver's servers, but its name could not be looked up.", c.IP)
 		case !own:
 			return c.Hop, fmt.Sprintf("%s received the message from %s, which claims a name of the same "+
-				"organization; no such name resolves to its address.", diag.Quote(c.By), c.IP)
+				"organization; no such name resolves to its address.", phrase.Quote(c.By), c.IP)
 		}
 	}
 	return nil, o.whyNone()

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/message"
 )
 
@@ -238,9 +238,9 @@ func isHostName(s string) bool {
 // The protocols whose name states whether they were encrypted (RFC 3848 section 2, RFC 6531 section 4.3, and further
 // ones that servers write). LMTP and protocols other than SMTP mostly stay within one host, and are in neither list.
 var (
-	encryptedProtocols = diag.Words(`ESMTPS ESMTPSA SMTPS SMTPSA LMTPS LMTPSA HTTPS UTF8SMTPS UTF8SMTPSA UTF8LMTPS
+	encryptedProtocols = kit.Words(`ESMTPS ESMTPSA SMTPS SMTPSA LMTPS LMTPSA HTTPS UTF8SMTPS UTF8SMTPSA UTF8LMTPS
 		UTF8LMTPSA ASMTPS XESMTPS`)
-	plainProtocols = diag.Words("SMTP ESMTP ESMTPA SMTPA UTF8SMTP UTF8SMTPA ASMTP")
+	plainProtocols = kit.Words("SMTP ESMTP ESMTPA SMTPA UTF8SMTP UTF8SMTPA ASMTP")
 )
 
 // Encryption is the TLS information of a Received field.

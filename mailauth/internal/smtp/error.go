@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 // A Step is a part of a session.
@@ -55,9 +56,9 @@ func handshakeText(err error) string {
 	}
 	text := strings.ReplaceAll(err.Error(), "tls: ", "")
 	if alert, ok := strings.CutPrefix(text, "remote error: "); ok {
-		return "the server sent the alert \"" + diag.Quote(alert) + "\""
+		return "the server sent the alert \"" + phrase.Quote(alert) + "\""
 	}
-	return diag.Quote(text)
+	return phrase.Quote(text)
 }
 
 var errTooLong = errors.New("too much data")

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 // A Reply is the answer of a server (RFC 5321 section 4.2).
@@ -22,7 +22,7 @@ type Reply struct {
 
 // String returns the reply on one line, for use in a sentence: "550 5.7.1 relaying denied".
 func (r Reply) String() string {
-	return diag.Quote(strings.TrimSpace(strconv.Itoa(r.Code) + " " + strings.Join(r.Lines, " ")))
+	return phrase.Quote(strings.TrimSpace(strconv.Itoa(r.Code) + " " + strings.Join(r.Lines, " ")))
 }
 
 // Text returns the first line without its code.

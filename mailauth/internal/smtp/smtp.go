@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
@@ -248,7 +249,7 @@ func (s *Session) handshake() error {
 		ServerName:         s.Config.ServerName,
 		InsecureSkipVerify: true, // verified afterwards, so that a bad certificate can be described
 		MinVersion:         tls.VersionTLS10,
-		CipherSuites:       diag.Map(suites, func(s *tls.CipherSuite) uint16 { return s.ID }),
+		CipherSuites:       kit.Map(suites, func(s *tls.CipherSuite) uint16 { return s.ID }),
 		Time:               s.env.Now,
 	})
 	if err := s.conn.SetDeadline(time.Now().Add(stepTimeout)); err != nil {

@@ -40,6 +40,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
 )
 
 // Timeout bounds each wait; whatever has not answered by then counts as unanswered. RFC 7208 section
@@ -80,7 +81,7 @@ type Result struct {
 // answer, the outcome is [Temperror].
 func Check(ctx context.Context, env *diag.Env, req Request) (*Result, error) {
 	if !req.IP.IsValid() {
-		return nil, diag.Invalid("ip", "is missing")
+		return nil, input.Invalid("ip", "is missing")
 	}
 	bounded, cancel := diag.Within(ctx, Timeout)
 	defer cancel()

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // An Outcome is the result of an evaluation (RFC 7208 section 2.6).
@@ -25,7 +25,7 @@ const (
 
 // Values lists the outcomes.
 func (Outcome) Values() []string {
-	return diag.Values(None, Neutral, Pass, Fail, Softfail, Temperror, Permerror, NeedsDNS)
+	return kit.Values(None, Neutral, Pass, Fail, Softfail, Temperror, Permerror, NeedsDNS)
 }
 
 // version begins every record (RFC 7208 section 4.5).
@@ -48,7 +48,7 @@ const (
 )
 
 // Values lists the kinds.
-func (Kind) Values() []string { return diag.Values(Mechanism, Modifier) }
+func (Kind) Values() []string { return kit.Values(Mechanism, Modifier) }
 
 // A Qualifier is the sign before a mechanism, which determines the result of a match.
 type Qualifier string
@@ -63,7 +63,7 @@ const (
 
 // Values lists the qualifiers.
 func (Qualifier) Values() []string {
-	return diag.Values(QualifierPass, QualifierFail, QualifierSoftfail, QualifierNeutral)
+	return kit.Values(QualifierPass, QualifierFail, QualifierSoftfail, QualifierNeutral)
 }
 
 // Outcome returns the result of an evaluation that ends with a match of a mechanism with the qualifier.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 // The limits of reading. A real policy is a few kilobytes long.
@@ -230,7 +230,7 @@ func (d *Directive) flagFaults(whole Fault) (list []Fault) {
 		f := whole
 		f.Kind, f.Value = InvalidValue, v
 		for _, w := range known {
-			if diag.Distance(strings.ToLower(unquoted(v)), unquoted(w)) <= 1 {
+			if phrase.Distance(strings.ToLower(unquoted(v)), unquoted(w)) <= 1 {
 				f.Correct = w
 			}
 		}
@@ -244,7 +244,7 @@ func nearest(name string) string {
 	plain := strings.TrimSuffix(strings.ReplaceAll(unquoted(name), "_", "-"), ":")
 	best, least := "", 3
 	for known, kind := range directives {
-		distance := diag.Distance(plain, known)
+		distance := phrase.Distance(plain, known)
 		if len(known) < 10 {
 			distance *= 2 // one letter of a short name is much
 		}

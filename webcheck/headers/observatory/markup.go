@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/suffix"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/webcheck/internal/page"
 	"golang.org/x/net/html"
 )
@@ -73,8 +74,8 @@ var integrityOrder = []string{"sri-implemented-and-all-scripts-loaded-securely",
 	"sri-not-implemented-and-external-scripts-not-loaded-securely"}
 
 var (
-	protocolRelative = diag.Regexp(`^//[^/]`)
-	fullURL          = diag.Regexp(`^https?://`)
+	protocolRelative = kit.Regexp(`^//[^/]`)
+	fullURL          = kit.Regexp(`^https?://`)
 )
 
 func (s *scan) integrity() string {
@@ -148,7 +149,7 @@ func registrable(host string) string {
 	if host == "" || strings.Trim(host, "0123456789.") == "" || strings.Contains(host, ":") {
 		return ""
 	}
-	suffix, _ := diag.RegistrySuffix(host, nil)
+	suffix, _ := suffix.Registry(host, nil)
 	rest := strings.TrimSuffix(strings.TrimSuffix(host, suffix), ".")
 	if rest == "" || rest == host {
 		return ""

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
 )
 
@@ -80,7 +81,7 @@ const (
 
 // Values lists the reasons.
 func (Reason) Values() []string {
-	return diag.Values(NoVersion, NoSuite, NoGroup, SmallPrime, KeyType, NoSignature, LargeHello, TLS13Hello, ALPNHello,
+	return kit.Values(NoVersion, NoSuite, NoGroup, SmallPrime, KeyType, NoSignature, LargeHello, TLS13Hello, ALPNHello,
 		OddHello, Refused, NoRoot)
 }
 

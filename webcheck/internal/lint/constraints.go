@@ -9,7 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
 	"golang.org/x/crypto/cryptobyte"
 	cryptobyteasn1 "golang.org/x/crypto/cryptobyte/asn1"
@@ -103,14 +104,14 @@ func (t subtree) violated(authority pki.Name, list []generalName) string {
 			return "A name of a kind that clients do not know is under name constraints"
 		}
 		if i := slices.IndexFunc(t.excluded, func(base generalName) bool { return base.touches(n, true) }); i >= 0 {
-			return fmt.Sprintf("The name constraints of %s exclude %s, and with it the name %s", diag.Quote(authority.Short()),
+			return fmt.Sprintf("The name constraints of %s exclude %s, and with it the name %s", phrase.Quote(authority.Short()),
 				t.excluded[i], n)
 		}
 		if slices.ContainsFunc(t.permitted, kin) &&
 			!slices.ContainsFunc(t.permitted, func(base generalName) bool { return base.touches(n, false) }) {
 			permitted := slices.DeleteFunc(slices.Clone(t.permitted), func(base generalName) bool { return !kin(base) })
-			return fmt.Sprintf("The name constraints of %s permit %s only, and not the name %s", diag.Quote(authority.Short()),
-				diag.Series(diag.Map(permitted, generalName.String), maxShown), n)
+			return fmt.Sprintf("The name constraints of %s permit %s only, and not the name %s", phrase.Quote(authority.Short()),
+				phrase.Series(kit.Map(permitted, generalName.String), maxShown), n)
 		}
 	}
 	return ""

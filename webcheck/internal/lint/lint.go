@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
 	"golang.org/x/crypto/cryptobyte"
 	"golang.org/x/crypto/cryptobyte/asn1"
@@ -284,7 +284,7 @@ func (s *search) anchors(top *x509.Certificate) [][]*x509.Certificate {
 	if err != nil {
 		return nil
 	}
-	return diag.Map(chains, func(chain []*x509.Certificate) []*x509.Certificate { return chain[1:] })
+	return kit.Map(chains, func(chain []*x509.Certificate) []*x509.Certificate { return chain[1:] })
 }
 
 // revocation holds each certificate against the revocation lists of its issuer (RFC 5280 section 6.3.3). A list that

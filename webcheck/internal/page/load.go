@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/kit"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
@@ -111,7 +111,7 @@ func (r *reader) startScript(e *element) {
 // isScript reports whether a script of this type runs (html.spec.whatwg.org section 4.12.1).
 func isScript(mediaType string) bool { return mediaType == "" || scriptTypes()[mediaType] }
 
-var scriptTypes = diag.Words(`module text/javascript application/javascript application/ecmascript
+var scriptTypes = kit.Words(`module text/javascript application/javascript application/ecmascript
 	application/x-ecmascript application/x-javascript text/ecmascript text/javascript1.0 text/javascript1.1
 	text/javascript1.2 text/javascript1.3 text/javascript1.4 text/javascript1.5 text/jscript text/livescript
 	text/x-ecmascript text/x-javascript`)

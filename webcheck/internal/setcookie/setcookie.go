@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 // The bounds of a cookie (RFC 6265bis sections 5.6 and 5.7).
@@ -123,7 +123,7 @@ func meantAttribute(name string) string {
 	name, _, _ = strings.Cut(strings.ToLower(name), ":")
 	letters := strings.NewReplacer("-", "", "_", "", " ", "").Replace(name)
 	for _, a := range attributes {
-		if letters == a[1] || len(a[1]) > 4 && diag.Distance(letters, a[1]) == 1 ||
+		if letters == a[1] || len(a[1]) > 4 && phrase.Distance(letters, a[1]) == 1 ||
 			a[1] == "samesite" && (letters == "samesitelax" || letters == "samesitestrict" || letters == "samesitenone") {
 			return a[0]
 		}

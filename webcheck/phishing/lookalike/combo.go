@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/idn"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // combined finds a brand's label in a label that has other words as well.
@@ -122,7 +122,7 @@ func (t *Targets) runTogether(label, joined string) (best *Match) {
 const maxTitle = 300
 
 // fillers are the words beside those of confidence in the titles of pages to log in.
-var fillers = diag.Words(`
+var fillers = kit.Words(`
 	a an and bei de del der dein deinem deiner die du el en ihr ihrem ihrer il im in into la le les mein meinem mi mon
 	mio my of on or sur the to tu un und up votre vous welcome willkommen bienvenue bienvenido benvenuto you your zu
 	zum zur anmeldung einloggen inloggen accedi entrar sesión contraseña se connecter identifiez personal private
@@ -136,7 +136,7 @@ func fields(s string) []string {
 //go:embed words.txt
 var wordLists string
 
-var lists = diag.WordLists(wordLists)
+var lists = kit.WordLists(wordLists)
 
 // trustWords make a compound name look like that of a service: deceptive names put them beside a brand.
 var trustWords = lists("words of trust")

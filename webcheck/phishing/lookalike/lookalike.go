@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/idn"
+	"github.com/diagkit/diagkit/diag/kit"
 	"golang.org/x/net/publicsuffix"
 )
 
@@ -22,7 +23,7 @@ const (
 )
 
 // Values lists the techniques.
-func (Technique) Values() []string { return diag.Values(Homoglyph, Typo, Combo, Subdomain) }
+func (Technique) Values() []string { return kit.Values(Homoglyph, Typo, Combo, Subdomain) }
 
 // Strength says how surely a likeness is not an accident.
 type Strength int

@@ -7,8 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/idn"
+	"github.com/diagkit/diagkit/diag/kit"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -58,7 +58,7 @@ func (t *Targets) Naming(text string) (n Naming) {
 }
 
 // offers are the words by which a page offers a way to sign in or to pay, as keys.
-var offers = diag.Words("with via through using mit über per avec con met przez poprzez через ile で 用")
+var offers = kit.Words("with via through using mit über per avec con met przez poprzez через ile で 用")
 
 // others are the words that say whose a page is, but for a name and what belongs to it.
 func others(list []token, from, to int, belongs func(token) bool) (words []string) {

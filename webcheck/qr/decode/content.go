@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/idn"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // A ContentType is the type of a text as phones detect it: url, wifi, vcard, email, tel, sms, geo, otp or text.
@@ -27,7 +27,7 @@ const (
 
 // Values lists the content types.
 func (ContentType) Values() []string {
-	return diag.Values(URL, wiFi, vCard, email, tel, sms, geo, otp, plain)
+	return kit.Values(URL, wiFi, vCard, email, tel, sms, geo, otp, plain)
 }
 
 // Parsed holds the parts of a text; which of them there are follows from the content type.

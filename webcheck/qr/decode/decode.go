@@ -7,6 +7,9 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/internal/scan"
 	"github.com/diagkit/diagkit/webcheck/qr/raster"
 )
@@ -97,7 +100,7 @@ type Point struct {
 }
 
 // Rules describes what is examined.
-func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+func (*Report) Rules() []rule.Description { return rules.Describe() }
 
 // Decode reads the codes in an image. It returns a *[raster.TooLargeError] for an image beyond the limits and a
 // *[diag.InputError] for other faults of the request; an image that is broken is described by a finding. The
@@ -108,11 +111,11 @@ func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
 func Decode(ctx context.Context, _ *diag.Env, req Request) (*Report, error) {
 	switch {
 	case len(req.Image) == 0:
-		return nil, diag.Invalid("image_base64", "must not be empty")
+		return nil, input.Invalid("image_base64", "must not be empty")
 	case len(req.Image) > MaxBytes:
-		return nil, diag.Invalid("image_base64", "must have at most %d bytes, not %d", MaxBytes, len(req.Image))
+		return nil, input.Invalid("image_base64", "must have at most %d bytes, not %d", MaxBytes, len(req.Image))
 	case req.MaxCodes < 0 || req.MaxCodes > maxCodes:
-		return nil, diag.Invalid("max_codes", "must be from 1 to %d", maxCodes)
+		return nil, input.Invalid("max_codes", "must be from 1 to %d", maxCodes)
 	}
 	e := &evidence{most: cmp.Or(req.MaxCodes, defaultCodes)}
 	if err := e.read(ctx, req.Image); err != nil {
@@ -229,7 +232,7 @@ func inFile(at float64, factor, offset int) int { return int(at*float64(factor)+
 func (e *evidence) report() *Report {
 	v := rules.Judge(e, e.texts())
 	return &Report{
-		Found: len(e.codes) > 0, CodesCount: len(e.codes), Codes: diag.Map(e.codes, func(c *Code) Code { return *c }), Image: e.image, Text: v.Text(), Findings: v.Findings,
+		Found: len(e.codes) > 0, CodesCount: len(e.codes), Codes: kit.Map(e.codes, func(c *Code) Code { return *c }), Image: e.image, Text: v.Text(), Findings: v.Findings,
 		Partial: e.animated || e.cut,
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // A fieldList is the content of texts of the form "S:name;T:WPA;;": names with values, in their order.
@@ -122,7 +122,7 @@ func parseCard(scheme, rest string) (*Parsed, string) {
 		URLs: fields.all("URL"), Addresses: fields.all("ADR"), Note: fields.first("NOTE"), Title: fields.first("TITLE"),
 	}
 	if strings.EqualFold(scheme, "mecard") { // "family,given"
-		parts := diag.Map(splitEscaped(fields.named("N").raw, ','), unbackslashed)
+		parts := kit.Map(splitEscaped(fields.named("N").raw, ','), unbackslashed)
 		p.Name = words(append(parts[1:], parts[0])...)
 	} else {
 		p.Name = words(fields.first("N"), fields.first("X"))

@@ -10,6 +10,8 @@ import (
 	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/webcheck/internal/scan"
 )
@@ -18,17 +20,17 @@ const iso = "ISO/IEC 18004:2015 "
 
 var rules = append(imageRules, contentRules...)
 
-var imageRules = diag.Rules[*evidence]{
+var imageRules = rule.Rules[*evidence]{
 	{
 		Code: "qr.image.unreadable", Severity: diag.Error,
 		Title: "Image cannot be read", Requirement: "The image can be read",
 		Advice: "Send a PNG, JPEG, GIF, WebP or BMP file that opens in a browser.",
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			if e.broken == nil {
 				return nil
 			}
 			why := e.broken.Error()
-			return diag.Fail("%s%s.", strings.ToUpper(why[:1]), why[1:])
+			return rule.Fail("%s%s.", strings.ToUpper(why[:1]), why[1:])
 		},
 	},
 	{
@@ -43,27 +45,27 @@ var imageRules = diag.Rules[*evidence]{
 		Code: "qr.code.more", Severity: diag.Info, DependsOn: []diag.Code{"qr.code.missing"},
 		Title: "More codes than asked for", Requirement: "All codes that were found are in the reply",
 		Advice: "Raise max_codes, or cut the image into parts where 50 are not enough.",
-		Fails: func(e *evidence) diag.Failures {
+		Fails: func(e *evidence) rule.Failures {
 			if e.all > maxCodes {
-				return diag.Fail("The image holds more than %d codes, of which the reply has %d.", maxCodes, len(e.codes))
+				return rule.Fail("The image holds more than %d codes, of which the reply has %d.", maxCodes, len(e.codes))
 			}
-			return diag.FailIf(e.all > len(e.codes), "The image holds %d codes, of which the reply has the first %d.", e.all, len(e.codes))
+			return rule.FailIf(e.all > len(e.codes), "The image holds %d codes, of which the reply has the first %d.", e.all, len(e.codes))
 		},
 	},
 	{
 		Code: "qr.search.limit", Severity: diag.Warning, DependsOn: []diag.Code{"qr.image.unreadable"},
 		Title: "Search ended at its limit; codes may be missing", Requirement: "All of the image was searched",
 		Advice: "Cut the image into parts, and send them one by one.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.cut, "The image has more patterns that may belong to codes than are tried.")
+		Fails: func(e *evidence) rule.Failures {
+			return rule.FailIf(e.cut, "The image has more patterns that may belong to codes than are tried.")
 		},
 	},
 	{
 		Code: "qr.image.animated", Severity: diag.Warning, DependsOn: []diag.Code{"qr.image.unreadable"},
 		Title: "Only the first frame of the animation was read", Requirement: "The image has one frame",
 		Advice: "Send the other frames as images of their own if they show codes.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.animated, "The image is an animation; the codes of its further frames are not in the reply.")
+		Fails: func(e *evidence) rule.Failures {
+			return rule.FailIf(e.animated, "The image is an animation; the codes of its further frames are not in the reply.")
 		},
 	},
 	each("qr.code.damaged", diag.Warning, iso+"section 7.5",
@@ -103,19 +105,19 @@ var imageRules = diag.Rules[*evidence]{
 
 // each makes a rule of a property of one code. What fails completes a sentence that begins with the code; empty is
 // fulfilled.
-func each(code diag.Code, severity diag.Severity, ref, title, requirement, advice string, fails func(*Code) string) diag.Rule[*evidence] {
-	r := diag.Rule[*evidence]{Code: code, Severity: severity, DependsOn: []diag.Code{"qr.code.missing"}, Ref: ref, Title: title,
+func each(code diag.Code, severity diag.Severity, ref, title, requirement, advice string, fails func(*Code) string) rule.Rule[*evidence] {
+	r := rule.Rule[*evidence]{Code: code, Severity: severity, DependsOn: []diag.Code{"qr.code.missing"}, Ref: ref, Title: title,
 		Requirement: requirement, Advice: advice}
-	r.Fails = func(e *evidence) (all diag.Failures) {
+	r.Fails = func(e *evidence) (all rule.Failures) {
 		for i, c := range e.codes {
 			if text := fails(c); text != "" {
-				all = append(all, diag.Fail("%s %s.", e.name(i), text).About(target(i))...)
+				all = append(all, rule.Fail("%s %s.", e.name(i), text).About(target(i))...)
 			}
 		}
 		if len(all) < 2 {
 			return all
 		}
-		return all.Together("%s The same holds for %s.", all[0].Detail, diag.Count(len(all)-1, "more code"))
+		return all.Together("%s The same holds for %s.", all[0].Detail, phrase.Count(len(all)-1, "more code"))
 	}
 	return r
 }
@@ -131,7 +133,7 @@ func (e *evidence) name(i int) string {
 func target(i int) string { return "codes[" + strconv.Itoa(i) + "]" }
 
 // incomplete names the parts that are missing of each text that is spread over several codes.
-func incomplete(e *evidence) (all diag.Failures) {
+func incomplete(e *evidence) (all rule.Failures) {
 	type text struct{ parts, parity int }
 	have := map[text]map[int]bool{}
 	for i, c := range e.codes {
@@ -153,7 +155,7 @@ func incomplete(e *evidence) (all diag.Failures) {
 				}
 			}
 			if len(missing) > 0 {
-				all = append(all, diag.Fail("%s is part %d of %d; missing: %s.", e.name(i), c.Append.Part, of.parts,
+				all = append(all, rule.Fail("%s is part %d of %d; missing: %s.", e.name(i), c.Append.Part, of.parts,
 					strings.Join(missing, ", ")).About(target(i))...)
 			}
 		}
@@ -162,14 +164,14 @@ func incomplete(e *evidence) (all diag.Failures) {
 }
 
 // missing fails for an image without a code, and names one of another kind.
-func missing(e *evidence) diag.Failures {
+func missing(e *evidence) rule.Failures {
 	if len(e.codes) > 0 {
 		return nil
 	}
 	if e.foreign == "" {
-		return diag.Fail("In %d by %d pixels there is no QR code that can be read.", e.image.Width, e.image.Height)
+		return rule.Fail("In %d by %d pixels there is no QR code that can be read.", e.image.Width, e.image.Height)
 	}
-	failed := diag.Fail("The image shows %s, which is not supported, and no QR code that can be read.", e.foreignCode())
+	failed := rule.Fail("The image shows %s, which is not supported, and no QR code that can be read.", e.foreignCode())
 	failed[0].Advice = "Read it with a scanner that supports " + string(e.foreign) + ". If it is your own, create a QR code " +
 		"with the same text: that is what phones read."
 	return failed
@@ -185,7 +187,7 @@ func (e *evidence) foreignCode() string {
 }
 
 // texts chooses what the verdict says in words: a code of another kind is named first.
-func (e *evidence) texts() diag.Texts {
+func (e *evidence) texts() rule.Texts {
 	if e.foreign == "" {
 		return texts
 	}
@@ -198,11 +200,11 @@ func (e *evidence) texts() diag.Texts {
 }
 
 // texts are the verdicts in words, where title and advice of the gravest finding do not say it better.
-var texts = diag.Texts{
+var texts = rule.Texts{
 	"valid": {Headline: "QR code read", Sub: "No fault was found in what was read of the image."},
 }
 
-var contentRules = diag.Rules[*evidence]{
+var contentRules = rule.Rules[*evidence]{
 	each("qr.content.empty", diag.Warning, "", "Code is empty", "Each code holds a text",
 		"Create the code again, with the text that it is to hold.",
 		func(c *Code) string { return view.If(c.Text == "", "holds no text") }),
@@ -233,51 +235,51 @@ var contentRules = diag.Rules[*evidence]{
 	each("qr.url.scheme", diag.Error, "", "URL that runs a program", "URLs lead to pages, not to programs or files",
 		"Do not open it.",
 		parsedAs(URL, func(p *Parsed) string {
-			return view.If(isRisky(p.Scheme), "holds a URL with the scheme "+diag.Quote(p.Scheme)+
+			return view.If(isRisky(p.Scheme), "holds a URL with the scheme "+phrase.Quote(p.Scheme)+
 				", which runs a program or opens a file")
 		})),
 	each("qr.url.userinfo", diag.Error, "RFC 9110 section 4.2.4",
 		"URL hides its host behind a user name", "URLs have no user name",
 		"Do not open it; examine it with phishing/check.",
 		parsedAs(URL, func(p *Parsed) string {
-			return view.If(p.userinfo, "holds a URL with a user name before its real host, "+diag.Quote(p.Host))
+			return view.If(p.userinfo, "holds a URL with a user name before its real host, "+phrase.Quote(p.Host))
 		})),
 	each("qr.url.lookalike", diag.Warning, "UTS #39 section 4",
 		"Host can be taken for another", "Hosts of URLs cannot be taken for others",
 		"Examine the URL with phishing/check before you open it.",
 		parsedAs(URL, func(p *Parsed) string {
 			what := lookalike(p.Host)
-			return view.If(what != "", "leads to "+diag.Quote(p.Host)+", which "+what)
+			return view.If(what != "", "leads to "+phrase.Quote(p.Host)+", which "+what)
 		})),
 	each("qr.url.address", diag.Warning, "", "URL leads to an IP address", "URLs lead to named hosts",
 		"Use a domain name; if the code is not yours, examine the URL with phishing/check before you open it.",
 		parsedAs(URL, func(p *Parsed) string {
 			_, err := netip.ParseAddr(strings.Trim(p.Host, "[]"))
-			return view.If(err == nil, "leads to the IP address "+diag.Quote(p.Host))
+			return view.If(err == nil, "leads to the IP address "+phrase.Quote(p.Host))
 		})),
 	each("qr.url.http", diag.Warning, "RFC 9110 section 4.2.2", "URL without encryption", "URLs are https",
 		"Create the code again with https: a printed code cannot be corrected by a redirect that an attacker answers first.",
 		parsedAs(URL, func(p *Parsed) string {
-			return view.If(p.Scheme == "http", "leads to "+diag.Quote(p.Host)+" by http, without encryption")
+			return view.If(p.Scheme == "http", "leads to "+phrase.Quote(p.Host)+" by http, without encryption")
 		})),
 	each("qr.url.shortener", diag.Info, "", "URL of a link shortener", "URLs show where they lead",
 		"Examine where it ends with url/check. For codes of your own, use a redirect on your own domain: it stays under your control.",
 		parsedAs(URL, func(p *Parsed) string {
-			return view.If(slices.Contains(shorteners, strings.TrimPrefix(p.Host, "www.")), "leads to "+diag.Quote(p.Host)+
+			return view.If(slices.Contains(shorteners, strings.TrimPrefix(p.Host, "www.")), "leads to "+phrase.Quote(p.Host)+
 				", which hides where the link ends")
 		})),
 	each("qr.wifi.open", diag.Warning, "",
 		"Wi-Fi network is not protected", "Wi-Fi networks are protected by WPA2 or WPA3",
 		"Protect the network with WPA2 or WPA3: on open networks and with WEP, anyone nearby can read the traffic.",
 		parsedAs(wiFi, func(p *Parsed) string {
-			return view.If(p.Security == "nopass" || p.Security == "WEP", "joins the Wi-Fi network "+diag.Quote(p.SSID)+
+			return view.If(p.Security == "nopass" || p.Security == "WEP", "joins the Wi-Fi network "+phrase.Quote(p.SSID)+
 				" without encryption that protects")
 		})),
 	each("qr.wifi.password", diag.Info, "",
 		"Wi-Fi password can be read by anyone who sees the code", "No code holds a Wi-Fi password",
 		"Use it for a guest network only, and change the password if a picture of the code gets out.",
 		parsedAs(wiFi, func(p *Parsed) string {
-			return view.If(p.Password != "", "holds the password of the Wi-Fi network "+diag.Quote(p.SSID)+" in plain text")
+			return view.If(p.Password != "", "holds the password of the Wi-Fi network "+phrase.Quote(p.SSID)+" in plain text")
 		})),
 	each("qr.otp.secret", diag.Warning, "",
 		"Second factor can be copied by anyone who sees the code", "No code holds the secret of a one-time password",
@@ -305,7 +307,7 @@ func (p *Parsed) account() string {
 	case p.OTPType == "migration":
 		return "several accounts"
 	case p.Issuer != "":
-		return "an account with " + diag.Quote(p.Issuer)
+		return "an account with " + phrase.Quote(p.Issuer)
 	}
 	return "an account"
 }

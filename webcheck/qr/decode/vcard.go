@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/htmlindex"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // A property is one of a vCard: a name, parameters, and a value that may have several parts.
@@ -225,7 +225,7 @@ func withoutScheme(value, scheme string) string {
 
 // joined joins the parts that are not empty.
 func (p property) joined(separator string) string {
-	parts := diag.Map(splitEscaped(p.value, ';'), p.text)
+	parts := kit.Map(splitEscaped(p.value, ';'), p.text)
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), separator)
 }
 
@@ -235,7 +235,7 @@ func (p property) structuredName() string {
 	var parts [5]string
 	for i, raw := range splitEscaped(p.value, ';') {
 		if i < len(parts) && p.lists {
-			parts[i] = words(diag.Map(splitEscaped(raw, ','), p.text)...)
+			parts[i] = words(kit.Map(splitEscaped(raw, ','), p.text)...)
 		} else if i < len(parts) {
 			parts[i] = p.text(raw)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -18,13 +19,13 @@ func (r *Report) View() *view.View {
 	v := view.OfText(strings.TrimSpace(subject), r.Text, r.Findings, r.Partial)
 	if len(r.Codes) == 1 {
 		c := &r.Codes[0]
-		v.Fact("text", diag.Clip(c.Text, maxShown), "qr.content")
+		v.Fact("text", phrase.Clip(c.Text, maxShown), "qr.content")
 		v.Fact("kind", string(c.ContentType))
 		v.Fact("meaning", c.Parsed.text(), "qr.url", "qr.wifi", "qr.otp")
 		v.Fact("code", fmt.Sprintf("version %d (%d modules a side), correction %s",
 			c.Version, 17+4*c.Version, c.ErrorCorrection))
 		v.Fact("damage", c.damage(), "qr.code")
-		v.Brief = view.Join(string(c.ContentType), diag.Clip(c.Text, 60))
+		v.Brief = view.Join(string(c.ContentType), phrase.Clip(c.Text, 60))
 		return v
 	}
 	d := v.Rows(view.Table, "Codes", "kind", "text", "damage")
@@ -33,7 +34,7 @@ func (r *Report) View() *view.View {
 		if i := slices.IndexFunc(r.Findings, func(f diag.Finding) bool { return f.Target == target(n) }); i >= 0 {
 			mark = view.MarkOf(r.Findings[i].Severity)
 		}
-		d.Marked(mark, "", string(c.ContentType), diag.Clip(c.Text, maxShown), c.damage())
+		d.Marked(mark, "", string(c.ContentType), phrase.Clip(c.Text, maxShown), c.damage())
 	}
 	return v
 }
@@ -60,9 +61,9 @@ func (p *Parsed) text() string {
 	case p.Name != "" || p.Organization != "":
 		return "adds the contact " + view.Join(p.Name, p.Organization)
 	case len(p.Emails) > 0:
-		return "writes to " + diag.Series(p.Emails, 3)
+		return "writes to " + phrase.Series(p.Emails, 3)
 	case len(p.Numbers) > 0:
-		return "calls or writes to " + diag.Series(p.Numbers, 3)
+		return "calls or writes to " + phrase.Series(p.Numbers, 3)
 	case p.Latitude != nil && p.Longitude != nil:
 		return fmt.Sprintf("shows %v, %v on a map", *p.Latitude, *p.Longitude)
 	}

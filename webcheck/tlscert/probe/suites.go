@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // A Suite is a cipher suite: how keys are agreed on, who is authenticated, and how data are encrypted.
@@ -161,7 +161,7 @@ const (
 )
 
 // Values lists the strengths.
-func (Strength) Values() []string { return diag.Values(Strong, Acceptable, Weak, Insecure) }
+func (Strength) Values() []string { return kit.Values(Strong, Acceptable, Weak, Insecure) }
 
 // Strength rates a suite.
 func (s Suite) Strength() Strength {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/diagkit/diagkit/cmd/diagd/internal/faultproxy"
 	"github.com/diagkit/diagkit/cmd/diagd/internal/printing"
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/postgresdb"
 	"github.com/spf13/cobra"
@@ -60,7 +60,7 @@ func allFaults() []fault {
 }
 
 func (a *app) faultsCommand(f *benchFlags) *cobra.Command {
-	names := diag.Map(allFaults(), func(one fault) string { return one.name })
+	names := kit.Map(allFaults(), func(one fault) string { return one.name })
 	var only []string
 	var hold time.Duration
 	var store string

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // movableClock is the build tag of a diagd whose clock can be moved: by the duration in the file that DIAGD_CLOCK names.
@@ -55,8 +55,8 @@ type victim struct {
 }
 
 var (
-	servingLine = diag.Regexp(`msg=serving url=(\S+)`)
-	secretText  = diag.Regexp(`svc_live_[a-z2-7]{36}`)
+	servingLine = kit.Regexp(`msg=serving url=(\S+)`)
+	secretText  = kit.Regexp(`svc_live_[a-z2-7]{36}`)
 )
 
 // startVictim starts a server with environment settings in addition to the store, and waits until it serves.

@@ -1,13 +1,9 @@
-package diag
+package input
 
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
-
-	"golang.org/x/net/publicsuffix"
 )
 
 // A Name is any name that may be asked for in the DNS: a Domain, or one with underscores (RFC 8552),
@@ -95,7 +91,7 @@ func (n *Name) UnmarshalText(text []byte) (err error) {
 type Selector struct{ ascii string }
 
 // ParseSelector accepts a selector in ASCII or Unicode form (RFC 8616 section 4). What real selectors look like goes
-// beyond the RFC: they may have underscores, and hyphens anywhere. The error is a *[InputError] of the field "selector".
+// beyond the RFC: they may have underscores, and hyphens anywhere. The error is a *[Error] of the field "selector".
 func ParseSelector(s string) (Selector, error) {
 	ascii, err := canonicalSelector(s)
 	if err != nil {
@@ -218,123 +214,4 @@ func (d Domain) MarshalText() ([]byte, error) { return []byte(d.ascii), nil }
 func (d *Domain) UnmarshalText(text []byte) (err error) {
 	*d, err = ParseDomain(string(text))
 	return err
-}
-
-// ErrUnavailable means that nothing of what was asked could be measured, because a service that the diagnostic itself
-// depends on, such as the resolver, did not answer. The domain asked about is not to blame.
-var ErrUnavailable = errors.New("nothing could be measured")
-
-// An UnavailableError is ErrUnavailable with the server that gave no usable answer.
-type UnavailableError struct {
-	Asked string // as a sentence names them: "the resolver Quad9", "whois.nic.example"
-	Err   error  // what happened; for the log
-}
-
-// DefaultResolver is the name of an Env's resolver in an UnavailableError.
-const DefaultResolver = "the default resolver"
-
-// Unavailable returns an UnavailableError.
-func Unavailable(asked string, err error) error { return &UnavailableError{asked, err} }
-
-func (e *UnavailableError) Error() string {
-	return fmt.Sprintf("%v: no answer from %s: %v", ErrUnavailable, e.Asked, e.Err)
-}
-
-// Is makes the error an ErrUnavailable.
-func (e *UnavailableError) Is(target error) bool { return target == ErrUnavailable }
-
-// Unwrap returns what happened.
-func (e *UnavailableError) Unwrap() error { return e.Err }
-
-// RegistrySuffix returns the suffix of a name in ASCII form below which names are registered with a registry, the name
-// itself at most, and whether its top-level domain exists. Suffixes that a company made its own, such as github.io,
-// do not count, unless known, which may be nil, returns true.
-func RegistrySuffix(name string, known func(suffix string) bool) (suffix string, exists bool) {
-	for suffix = name; ; _, suffix, _ = strings.Cut(suffix, ".") {
-		suffix, _ = publicsuffix.PublicSuffix(suffix)
-		// The flag is reliable only for the suffix itself, not for names below it.
-		_, official := publicsuffix.PublicSuffix(suffix)
-		if official || !strings.Contains(suffix, ".") || known != nil && known(suffix) {
-			return suffix, official
-		}
-	}
-}
-
-// Undotted returns the name that a record probably meant where the final dot is missing, so that a zone file completed
-// it with the name of the zone (RFC 1035 section 5.1): mx.example.net for mx.example.net.example.com. It is empty if
-// the name does not look like that. Names are absolute or not, in ASCII form; the one returned is not. It is likely to
-// be meant if it ends in the zone itself, or is too long to be a host of the zone that is named after a country or a
-// thing.
-func Undotted(name, zone string) (meant string, likely bool) {
-	name, zone = strings.TrimSuffix(strings.ToLower(name), "."), strings.TrimSuffix(strings.ToLower(zone), ".")
-	meant, ok := strings.CutSuffix(name, "."+zone)
-	if !ok || zone == "" {
-		return "", false
-	}
-	if meant == zone || strings.HasSuffix(meant, "."+zone) {
-		return meant, true
-	}
-	suffix, exists := RegistrySuffix(meant, nil)
-	last := meant[strings.LastIndexByte(meant, '.')+1:]
-	if suffix == meant || !exists && !slices.Contains(exampleTLDs, last) {
-		return "", false
-	}
-	return meant, strings.Count(meant, ".") > 1 || slices.Contains(plainTLDs, last) || !exists
-}
-
-// DotAdvice says what to do about names that lack their final dots; certain means that no others can be meant.
-func DotAdvice(meant []string, certain bool) string {
-	meant = slices.Compact(slices.Sorted(slices.Values(meant)))
-	names := Series(Map(meant, func(name string) string { return fmt.Sprintf("%q", name+".") }), 3)
-	if certain {
-		return "Write " + names + " with a final dot in the zone file: without it, the name of the zone is appended."
-	}
-	return "Write " + names + " with a final dot in the zone file if that is meant, and correct the name otherwise: " +
-		"without the dot, the name of the zone is appended."
-}
-
-// exampleTLDs are reserved for examples (RFC 2606 section 2), and plainTLDs are rarely labels within a zone.
-var (
-	exampleTLDs = []string{"example", "test"}
-	plainTLDs   = []string{"com", "net", "org"}
-)
-
-// An InputError reports a request that makes no sense; the fault is the caller's.
-type InputError struct {
-	Field  string // name of the field in the request, as in its JSON: "domain", "ports[2]"
-	Reason string // a sentence for the caller, without the field's name
-}
-
-func (e *InputError) Error() string { return e.Field + ": " + e.Reason }
-
-// InputField returns the field and the reason. Packages that do not import diag report a caller's
-// fault by an error with this method.
-func (e *InputError) InputField() (field, reason string) { return e.Field, e.Reason }
-
-// Invalid returns an InputError with a formatted reason.
-func Invalid(field, format string, args ...any) error {
-	return &InputError{Field: field, Reason: fmt.Sprintf(format, args...)}
-}
-
-// ExactlyOne checks that of some optional fields exactly one is given: given[i] reports whether the field names[i]
-// is. The error is an InputError for the first of them.
-func ExactlyOne(names []string, given ...bool) error {
-	count := 0
-	for _, g := range given {
-		if g {
-			count++
-		}
-	}
-	if count == 1 || len(names) == 0 {
-		return nil
-	}
-	return Invalid(names[0], "exactly one of %s must be given", strings.Join(names, ", "))
-}
-
-// must is for constants: it panics on what is no good.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

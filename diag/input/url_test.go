@@ -1,4 +1,4 @@
-package diag
+package input
 
 import (
 	"encoding/json"
@@ -149,7 +149,7 @@ func TestURLJSON(t *testing.T) {
 	text, err := json.Marshal(request)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"url":"https://example.com/"}`, string(text))
-	var fault *InputError
+	var fault *Error
 	require.ErrorAs(t, json.Unmarshal([]byte(`{"url":"ftp://example.com"}`), &request), &fault)
 	require.Equal(t, "url", fault.Field)
 }

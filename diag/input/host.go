@@ -1,14 +1,14 @@
-package diag
+package input
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/miekg/dns"
 )
 
 // A Host is the host component of a URL: a Domain, whose labels may have underscores, or an IP address. Its zero
@@ -71,7 +71,7 @@ func parseHost(s string) (Host, error) {
 	case endsInNumber(name):
 		ip, err := parseIPv4(name)
 		return Host{ip: ip}, err
-	case isLocalhost(name):
+	case IsLocalhost(name):
 		return Host{}, errLocalhost
 	}
 	return Host{domain: Domain{name}}, nil
@@ -202,25 +202,27 @@ func (ip IP) Version() int {
 // Reverse returns the absolute name under which the DNS keeps the address's host names (RFC 1035
 // section 3.5, RFC 3596 section 2.5).
 func (ip IP) Reverse() string {
-	name, err := dns.ReverseAddr(ip.String())
-	if err != nil {
+	if !ip.IsValid() || ip.Zone() != "" {
 		return ""
 	}
-	return name
-}
-
-// AddressRecord returns the A or AAAA record that gives a name an address.
-func AddressRecord(name string, ip netip.Addr, ttl uint32) dns.RR {
-	header := dns.RR_Header{Name: dns.Fqdn(name), Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: ttl}
-	if ip.Is4() {
-		return &dns.A{Hdr: header, A: ip.AsSlice()}
+	if addr := ip.Unmap(); addr.Is4() {
+		a := addr.As4()
+		return fmt.Sprintf("%d.%d.%d.%d.in-addr.arpa.", a[3], a[2], a[1], a[0])
 	}
-	header.Rrtype = dns.TypeAAAA
-	return &dns.AAAA{Hdr: header, AAAA: ip.AsSlice()}
+	digits := []byte(hex.EncodeToString(ip.AsSlice()))
+	slices.Reverse(digits)
+	return strings.Join(strings.Split(string(digits), ""), ".") + ".ip6.arpa."
 }
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (ip *IP) UnmarshalText(text []byte) (err error) {
 	*ip, err = ParseIP(string(text))
 	return err
+}
+
+// IsLocalhost reports whether a name refers to the machine itself. Such names must not be looked up in the DNS (RFC
+// 6761 section 6.3).
+func IsLocalhost(name string) bool {
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }

@@ -1,4 +1,4 @@
-package diag
+package input
 
 import (
 	"encoding/json"
@@ -84,7 +84,7 @@ func TestParseNameRefuses(t *testing.T) {
 		if !assert.Error(t, err, "%q gave %s", in, n) {
 			continue
 		}
-		var fault *InputError
+		var fault *Error
 		require.ErrorAs(t, err, &fault)
 		assert.Equal(t, "qname", fault.Field)
 		assert.Contains(t, fault.Reason, want, in)
@@ -178,7 +178,7 @@ func TestParseSelector(t *testing.T) {
 		strings.Repeat("a.", 127), strings.Repeat(label63+".", 4) + "a", strings.Repeat("ü", 3000),
 	} {
 		s, err := ParseSelector(in)
-		var fault *InputError
+		var fault *Error
 		if assert.ErrorAs(t, err, &fault, "%q gave %s", in, s) {
 			assert.Equal(t, "selector", fault.Field)
 		}
@@ -232,7 +232,7 @@ func TestParseIP(t *testing.T) {
 		"", "a", "127.1", "192.0.2.01", "192.0.2.1/24", "[::1]", "fe80::1%eth0", "::1%", " ::1", "192.0.2.1:53", "1.2.3.4.",
 	} {
 		_, err := ParseIP(in)
-		var fault *InputError
+		var fault *Error
 		if assert.ErrorAs(t, err, &fault, in) {
 			assert.Equal(t, "ip", fault.Field)
 		}
@@ -247,37 +247,4 @@ func TestParseIP(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"IP":"192.0.2.1"}`, string(text))
 	require.Error(t, json.Unmarshal([]byte(`{"ip":""}`), &request))
-}
-
-func TestUndotted(t *testing.T) {
-	for _, tt := range []struct {
-		name, zone, meant string
-		likely            bool
-	}{
-		{"mx.mail.example.net.example.com.", "example.com.", "mx.mail.example.net", true},
-		{"MX.Example.NET.example.com", "EXAMPLE.com", "mx.example.net", true},
-		{"example.net.example.com.", "example.com.", "example.net", true},
-		{"example.com.example.com.", "example.com.", "example.com", true},
-		{"mx.example.com.example.com.", "example.com.", "mx.example.com", true},
-		{"mx.example.co.uk.example.co.uk.", "example.co.uk.", "mx.example.co.uk", true},
-		{"shop.github.io.example.com.", "example.com.", "shop.github.io", true},
-		{"mx.provider.example.dot.test.", "dot.test.", "mx.provider.example", true},
-		{"provider.example.dot.test.", "dot.test.", "provider.example", true},
-		{"mx.dot.test.dot.test.", "dot.test.", "mx.dot.test", true},
-		{"s1._domainkey.example.net.example.com.", "example.com.", "s1._domainkey.example.net", true},
-		{"mail.de.example.com.", "example.com.", "mail.de", false},
-		{"api.dev.example.com.", "example.com.", "api.dev", false},
-		{"de.example.com.", "example.com.", "", false},
-		{"co.uk.example.com.", "example.com.", "", false},
-		{"mx.example.com.", "example.com.", "", false},
-		{"a.b.c.example.com.", "example.com.", "", false},
-		{"example.com.", "example.com.", "", false},
-		{"mx.example.net.", "example.com.", "", false},
-		{"mx.badexample.com.", "example.com.", "", false},
-		{"mx.example.net.", ".", "", false},
-	} {
-		meant, likely := Undotted(tt.name, tt.zone)
-		assert.Equal(t, tt.meant, meant, tt.name)
-		assert.Equal(t, tt.likely, likely, tt.name)
-	}
 }

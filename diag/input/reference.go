@@ -1,8 +1,10 @@
-package diag
+package input
 
 import (
 	"fmt"
 	"strings"
+
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // Oddities are violations of RFC 3986 in a reference that browsers tolerate. Other clients refuse it or request
@@ -19,7 +21,7 @@ type Oddities struct {
 var ErrURLLong = fmt.Errorf("it is longer than %d bytes", MaxURL)
 
 // Resolve returns the URL that a link or a Location header on this page leads to, see [URL.Read]. The error is an
-// [InputError].
+// [Error].
 func (u URL) Resolve(ref string) (URL, error) {
 	target, _, err := u.Read(ref)
 	if err != nil {
@@ -88,7 +90,7 @@ func (u URL) beside(ref string) string {
 	}
 }
 
-var anyScheme = Regexp(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+var anyScheme = kit.Regexp(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 
 // cutAnyScheme returns the scheme of a reference in lower case, what follows on its colon, and whether there is one.
 func cutAnyScheme(s string) (scheme, rest string, found bool) {

@@ -1,10 +1,11 @@
-package diag
+package rule
 
 import (
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/stretchr/testify/require"
 )
 
@@ -52,7 +53,7 @@ func TestJudgeParts(t *testing.T) {
 	mute := part{failing: failing{}, silent: []Source{"server"}}
 	gone := part{failing: failing{"t.odd": true, "t.key": true}, silent: []Source{"server"}, absent: true}
 	name := func(affected []int) Affected {
-		targets := Map(affected, func(i int) string { return strconv.Itoa(i) })
+		targets := kit.Map(affected, func(i int) string { return strconv.Itoa(i) })
 		return Affected{"parts " + strings.Join(targets, "+"), targets}
 	}
 	for _, tt := range []struct {
@@ -103,10 +104,10 @@ func TestJudgeParts(t *testing.T) {
 				score = *v.Score
 			}
 			require.Equal(t, tt.score, score)
-			details := Map(v.Findings, func(f Finding) string { return f.Detail })
+			details := kit.Map(v.Findings, func(f Finding) string { return f.Detail })
 			require.Equal(t, append([]string{}, tt.details...), details)
 			require.Equal(t, tt.sub, v.Sub)
-			require.ElementsMatch(t, tt.passed, Map(v.Passed, func(c Check) Code { return c.Code }))
+			require.ElementsMatch(t, tt.passed, kit.Map(v.Passed, func(c Check) Code { return c.Code }))
 			require.Equal(t, tt.open, v.Open())
 		})
 	}

@@ -1,4 +1,4 @@
-package diag
+package input
 
 import (
 	"errors"
@@ -224,7 +224,7 @@ func unseen(s string) error {
 	return nil
 }
 
-// nameFault turns the fault of a name into an InputError.
+// nameFault turns the fault of a name into an Error.
 func nameFault(field, s, kind string, err error) error {
 	if _, notIP := netip.ParseAddr(s); notIP == nil {
 		err = errAddress

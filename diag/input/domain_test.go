@@ -1,4 +1,4 @@
-package diag
+package input
 
 import (
 	"encoding/json"
@@ -139,7 +139,7 @@ func TestParseDomainRefuses(t *testing.T) {
 		if !assert.Error(t, err, "%q gave %s", in, d) {
 			continue
 		}
-		var fault *InputError
+		var fault *Error
 		require.ErrorAs(t, err, &fault)
 		assert.Equal(t, "domain", fault.Field)
 		assert.Contains(t, fault.Reason, want, in)
@@ -184,7 +184,7 @@ func TestDomainJSON(t *testing.T) {
 	require.JSONEq(t, `{"domain":"xn--bcher-kva.example"}`, string(text))
 
 	for _, bad := range []string{`""`, `"1.2.3.4"`, `"a b"`} {
-		var fault *InputError
+		var fault *Error
 		require.ErrorAs(t, json.Unmarshal([]byte(`{"domain":`+bad+`}`), &request), &fault)
 	}
 }

@@ -1,4 +1,4 @@
-package diag
+package rule
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -52,17 +53,17 @@ func TestScoreAndCaps(t *testing.T) {
 		state   State
 	}{
 		{"all is well", nil, 100, 0, Excellent, Valid},
-		{"info costs its weight", []Code{"t.info"}, 50, 0, fair, Valid},
+		{"info costs its weight", []Code{"t.info"}, 50, 0, Fair, Valid},
 		{"info without weight", []Code{"t.free_info"}, 100, 0, Excellent, Valid},
-		{"warning costs its weight", []Code{"t.warning"}, 70, 0, good, Warned},
-		{"warning is capped", []Code{"t.free_warning"}, 89, 11, good, Warned},
-		{"error is capped", []Code{"t.error"}, 69, 21, fair, Bad},
+		{"warning costs its weight", []Code{"t.warning"}, 70, 0, Good, Warned},
+		{"warning is capped", []Code{"t.free_warning"}, 89, 11, Good, Warned},
+		{"error is capped", []Code{"t.error"}, 69, 21, Fair, Bad},
 		{"critical is capped", []Code{"t.critical"}, 39, 51, Poor, Bad},
 		{"the lower cap counts", []Code{"t.critical", "t.error"}, 39, 41, Poor, Bad},
 		{"a low score is not raised", []Code{"t.error", "t.info", "t.warning"}, 10, 0, Poor, Bad},
-		{"error below its cap", []Code{"t.error", "t.info"}, 40, 0, fair, Bad},
+		{"error below its cap", []Code{"t.error", "t.info"}, 40, 0, Fair, Bad},
 		{"critical without weight", []Code{"t.free"}, 39, 61, Poor, Bad},
-		{"error without weight", []Code{"t.free_error"}, 69, 31, fair, Bad},
+		{"error without weight", []Code{"t.free_error"}, 69, 31, Fair, Bad},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -80,7 +81,7 @@ func TestScoreAndCaps(t *testing.T) {
 
 func TestBandOf(t *testing.T) {
 	for score, want := range map[int]Band{
-		100: Excellent, 90: Excellent, 89: good, 70: good, 69: fair, 40: fair, 39: Poor, 0: Poor,
+		100: Excellent, 90: Excellent, 89: Good, 70: Good, 69: Fair, 40: Fair, 39: Poor, 0: Poor,
 	} {
 		assert.Equal(t, want, BandOf(score), score)
 	}
@@ -378,7 +379,7 @@ func TestWarns(t *testing.T) {
 			r := rule("t.rule", tt.rule, 10)
 			r.Fails = func(failing) Failures { return tt.failures }
 			v := Rules[failing]{r}.Judge(failing{}, nil)
-			assert.Equal(t, tt.found, Map(v.Findings, func(f Finding) Severity { return f.Severity }))
+			assert.Equal(t, tt.found, kit.Map(v.Findings, func(f Finding) Severity { return f.Severity }))
 			assert.Equal(t, tt.state, v.State)
 			assert.Equal(t, 10, v.Breakdown.Max, "the weight counts once")
 		})
@@ -456,7 +457,7 @@ func TestDescribe(t *testing.T) {
 	r.Ref, r.Advice, r.Category = "RFC 8461 section 3.1", "Fix it.", Category{"policy", "Policy"}
 	missing := rule("t.missing", Critical, 0)
 	missing.StateIfFailed = Missing
-	require.Equal(t, []RuleInfo{
+	require.Equal(t, []Description{
 		{"t.code", Error, 7, Category{"policy", "Policy"}, "Fault of t.code", "Title of t.code",
 			"RFC 8461 section 3.1", "Fix it.", Bad, "", ""},
 		{"t.missing", Critical, 0, general, "Fault of t.missing", "Title of t.missing", "", "", Missing, "", ""},

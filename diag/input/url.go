@@ -1,4 +1,4 @@
-package diag
+package input
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/diagkit/diagkit/diag/kit"
 )
 
 // MaxURL bounds a URL, in octets, as written and as normalised: more than the 8,000 that RFC 9110 section 4.1 asks all
@@ -204,6 +206,8 @@ func escapeQuery(s string) string {
 	return b.String()
 }
 
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
 func isHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
 // isUnreserved is RFC 3986 section 2.3.
@@ -277,7 +281,7 @@ func (u URL) MarshalText() ([]byte, error) { return []byte(u.text), nil }
 
 // twiceSchemed matches a URL pasted after a scheme, as in forms that prepend https:// to the input: the scheme
 // occurs twice, the second perhaps without its colon or a slash.
-var twiceSchemed = Regexp(`^(?i)(?:https?:?/+|https?:)+(https?)(?::/+([^/].*)|/{2,}([^/].*)|:([^/0-9].*))$`)
+var twiceSchemed = kit.Regexp(`^(?i)(?:https?:?/+|https?:)+(https?)(?::/+([^/].*)|/{2,}([^/].*)|:([^/0-9].*))$`)
 
 // UnmarshalText implements [encoding.TextUnmarshaler]. In a request two things are refused, each with the correct
 // input: a duplicate scheme, for which browsers look up a host named https, and invisible characters, which browsers

@@ -1,4 +1,4 @@
-package diag
+package rule
 
 import (
 	"cmp"
@@ -33,7 +33,7 @@ type judgement struct {
 
 // failedRule is a rule with its findings and what orders it among the others.
 type failedRule struct {
-	info     *RuleInfo
+	info     *Description
 	due      time.Time // zero: never
 	findings []Finding
 	suggest  string
@@ -61,7 +61,7 @@ func (j *judgement) group(c Category) *group {
 }
 
 // score adds points to the factor of a rule, if it counts at all.
-func (j *judgement) score(r *RuleInfo, earned float64, applies bool) {
+func (j *judgement) score(r *Description, earned float64, applies bool) {
 	if r.Weight == 0 || r.State == Unknown {
 		return
 	}
@@ -82,10 +82,10 @@ func (j *judgement) grade(points []Points, score int) {
 	}
 }
 
-func (j *judgement) skip(r *RuleInfo) { j.score(r, 0, false) }
+func (j *judgement) skip(r *Description) { j.score(r, 0, false) }
 
 // unanswered leaves a rule open: it is unknown whether it is fulfilled.
-func (j *judgement) unanswered(r *RuleInfo) {
+func (j *judgement) unanswered(r *Description) {
 	if r.State == Unknown {
 		return
 	}
@@ -97,7 +97,7 @@ func (j *judgement) unanswered(r *RuleInfo) {
 }
 
 // partly leaves a rule open that some parts fulfil: they earn its points, and it is not praised.
-func (j *judgement) partly(r *RuleInfo) {
+func (j *judgement) partly(r *Description) {
 	if r.State == Unknown {
 		return
 	}
@@ -108,7 +108,7 @@ func (j *judgement) partly(r *RuleInfo) {
 	j.score(r, 1, true)
 }
 
-func (j *judgement) pass(r *RuleInfo) {
+func (j *judgement) pass(r *Description) {
 	j.v.fulfilled = append(j.v.fulfilled, r.Code)
 	if r.State != Unknown {
 		j.v.Passed = append(j.v.Passed, Check{r.Code, r.Requirement})
@@ -117,7 +117,7 @@ func (j *judgement) pass(r *RuleInfo) {
 }
 
 // fail takes the failures of a rule, and whether it failed in every part.
-func (j *judgement) fail(r *RuleInfo, failures Failures, earned float64, everywhere, noScore bool) {
+func (j *judgement) fail(r *Description, failures Failures, earned float64, everywhere, noScore bool) {
 	j.score(r, earned, true)
 	mild := func(f Failure) bool { return f.Warns && r.Severity > Warning }
 	grave := func(f Failure) bool { return !mild(f) }
@@ -132,7 +132,7 @@ func (j *judgement) fail(r *RuleInfo, failures Failures, earned float64, everywh
 }
 
 // found takes the failures of a rule that are of its severity.
-func (j *judgement) found(r *RuleInfo, failures Failures, everywhere, noScore bool) {
+func (j *judgement) found(r *Description, failures Failures, everywhere, noScore bool) {
 	f := failedRule{info: r, affected: failures[0].affected}
 	for _, one := range failures[:min(len(failures), maxFailures)] {
 		f.findings = append(f.findings, r.finding(&one))
@@ -165,7 +165,7 @@ func (j *judgement) found(r *RuleInfo, failures Failures, everywhere, noScore bo
 	}
 }
 
-func (r *RuleInfo) finding(one *Failure) Finding {
+func (r *Description) finding(one *Failure) Finding {
 	f := Finding{
 		Code: r.Code, Severity: r.Severity, Title: cmp.Or(one.Title, r.Title), Detail: one.Detail, Advice: cmp.Or(one.Advice, r.Advice),
 		Reference: r.Reference, Target: one.Target, Location: one.Location, Due: one.Due,
@@ -354,7 +354,7 @@ func (f *failedRule) text() Text {
 
 // Check reports what is wrong with the texts themselves: a state without one, a headline that is too
 // long or ends with a full stop, a sub that does not, or a key that is neither outcome nor code.
-func (t Texts) Check(rules []RuleInfo) error {
+func (t Texts) Check(rules []Description) error {
 	known := map[string]bool{}
 	for _, r := range rules {
 		known[string(r.Code)] = true

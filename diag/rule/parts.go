@@ -1,6 +1,7 @@
-package diag
+package rule
 
 import (
+	"github.com/diagkit/diagkit/diag/kit"
 	"reflect"
 	"slices"
 )
@@ -39,12 +40,12 @@ func (rules Rules[E]) JudgeParts(parts []E, name func(affected []int) Affected, 
 	if grader, ok := any(parts[0]).(Grader); ok {
 		j.grade(grader.Graded())
 	}
-	courses := Map(parts, newCourse[E])
-	absent := Map(courses, func(c *course[E]) bool { return c.absent })
+	courses := kit.Map(parts, newCourse[E])
+	absent := kit.Map(courses, func(c *course[E]) bool { return c.absent })
 	for i := range rules {
 		r := &rules[i]
 		info := r.info()
-		outcomes := Map(courses, func(c *course[E]) outcome { return c.run(r, &info) })
+		outcomes := kit.Map(courses, func(c *course[E]) outcome { return c.run(r, &info) })
 		j.join(&info, r.NoScore, outcomes, absent, name)
 	}
 	return j.close(texts)
@@ -91,7 +92,7 @@ const (
 )
 
 // run applies a rule.
-func (c *course[E]) run(r *Rule[E], info *RuleInfo) outcome {
+func (c *course[E]) run(r *Rule[E], info *Description) outcome {
 	unanswered := info.State != Unknown && r.reads(c.silent)
 	ready := c.ready(info, r.DependsOn)
 	switch {
@@ -123,7 +124,7 @@ func (c *course[E]) run(r *Rule[E], info *RuleInfo) outcome {
 	return o
 }
 
-func (c *course[E]) leave(info *RuleInfo) outcome {
+func (c *course[E]) leave(info *Description) outcome {
 	if info.State != Unknown {
 		c.open = append(c.open, info.Code)
 	}
@@ -132,7 +133,7 @@ func (c *course[E]) leave(info *RuleInfo) outcome {
 
 // ready reports whether all rules that a rule depends on ran and were fulfilled. One about ignorance also runs after
 // rules that were left open: it says why.
-func (c *course[E]) ready(r *RuleInfo, codes []Code) bool {
+func (c *course[E]) ready(r *Description, codes []Code) bool {
 	return !slices.ContainsFunc(codes, func(code Code) bool {
 		return !c.passed[code] && !(r.State == Unknown && slices.Contains(c.open, code))
 	})
@@ -146,7 +147,7 @@ func (c *course[E]) awaits(codes []Code) bool {
 }
 
 // join merges the outcomes of a rule for all parts.
-func (j *judgement) join(r *RuleInfo, noScore bool, outcomes []outcome, absent []bool, name func([]int) Affected) {
+func (j *judgement) join(r *Description, noScore bool, outcomes []outcome, absent []bool, name func([]int) Affected) {
 	count, earned, everywhere, concerned := map[result]int{}, 1.0, true, 0
 	for i, o := range outcomes {
 		count[o.result]++
@@ -206,6 +207,6 @@ func (f *Failure) concern(a Affected) {
 	f.Detail += " " + affecting(a.Phrase)
 	f.affected = a.Phrase
 	if f.Location == nil && len(f.Places) == 0 {
-		f.Places = Map(a.Targets, func(target string) Place { return Place{Target: target} })
+		f.Places = kit.Map(a.Targets, func(target string) Place { return Place{Target: target} })
 	}
 }

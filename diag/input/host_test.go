@@ -1,4 +1,4 @@
-package diag
+package input
 
 import (
 	"encoding/json"
@@ -160,7 +160,7 @@ func TestHostParts(t *testing.T) {
 	text, err := json.Marshal(decoded)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"Host":"[2001:db8::1]"}`, string(text))
-	var fault *InputError
+	var fault *Error
 	require.ErrorAs(t, json.Unmarshal([]byte(`{"host":"a b"}`), &decoded), &fault)
 	require.Equal(t, "host", fault.Field)
 }

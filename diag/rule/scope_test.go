@@ -1,4 +1,4 @@
-package diag
+package rule
 
 import (
 	"encoding/json"

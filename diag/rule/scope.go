@@ -1,7 +1,9 @@
-package diag
+package rule
 
 import (
 	"fmt"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"slices"
 )
 
@@ -16,7 +18,7 @@ const (
 )
 
 // Values lists the states.
-func (ScopeState) Values() []string { return Values(Examined, LeftOut, NotAnswered) }
+func (ScopeState) Values() []string { return kit.Values(Examined, LeftOut, NotAnswered) }
 
 // A ScopePart is one of several that a verdict could speak of: an address of a host, a report in a file, an operation
 // of a joined reply.
@@ -90,7 +92,7 @@ func (v *Verdict) Unexamined() string {
 			names = append(names, p.Part+" ("+p.Reason+")")
 		}
 	}
-	return Series(names, maxMissing)
+	return phrase.Series(names, maxMissing)
 }
 
 // claims returns the text of a verdict without a fault: its own text where all was examined, with omissions added;

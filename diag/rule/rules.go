@@ -1,9 +1,10 @@
-package diag
+package rule
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
+	"github.com/diagkit/diagkit/diag/kit"
 	"slices"
 	"strings"
 	"time"
@@ -95,6 +96,20 @@ func (f Failures) About(target string) Failures {
 func (f Failures) Suggesting(value string) Failures {
 	for i := range f {
 		f[i].Suggested = value
+	}
+	return f
+}
+
+// Because gives failures of which an error is the cause the advice of that error, an Advice method that returns a string,
+// if it has one, and returns them.
+func (f Failures) Because(err error) Failures {
+	if known, ok := errors.AsType[interface {
+		error
+		Advice() string
+	}](err); ok {
+		for i := range f {
+			f[i].Advice = known.Advice()
+		}
 	}
 	return f
 }
@@ -197,8 +212,8 @@ func (r *Rule[E]) state() State {
 // Rules is the table of all rules of one diagnostic.
 type Rules[E any] []Rule[E]
 
-// RuleInfo describes a rule for the reference of all codes.
-type RuleInfo struct {
+// A Description is what a rule says without evidence, for the reference of all codes.
+type Description struct {
 	Code        Code     `json:"code"`
 	Severity    Severity `json:"severity"`
 	Weight      int      `json:"weight"`
@@ -213,12 +228,12 @@ type RuleInfo struct {
 }
 
 // Describe lists what is known about each rule without evidence, in the order of the table.
-func (rules Rules[E]) Describe() []RuleInfo {
-	return Map(rules, func(r Rule[E]) RuleInfo { return r.info() })
+func (rules Rules[E]) Describe() []Description {
+	return kit.Map(rules, func(r Rule[E]) Description { return r.info() })
 }
 
-func (r *Rule[E]) info() RuleInfo {
-	return RuleInfo{r.Code, r.Severity, r.Weight, cmp.Or(r.Category, general), r.Title, r.Requirement, r.Ref, r.Advice,
+func (r *Rule[E]) info() Description {
+	return Description{r.Code, r.Severity, r.Weight, cmp.Or(r.Category, general), r.Title, r.Requirement, r.Ref, r.Advice,
 		r.state(), r.Fact, r.Differs}
 }
 
