@@ -61,18 +61,29 @@ func TestResolverOfACaller(t *testing.T) {
 	}
 }
 
-// startsGoroutines are the files that may start goroutines other than by [diag.Group]: those that carry panics
-// themselves, run nothing but the library's or a server's own loop, or write the ledger of which nothing would be
-// known after a panic.
+// startsGoroutines are the files that may start goroutines other than by [diag.Group] and [metering.Worker]: those that
+// carry panics themselves, run nothing but the library's or a server's own loop, or write the ledger of which nothing
+// would be known after a panic.
 var startsGoroutines = map[string]string{
-	"diag/dial.go":                "carries panics to the one who dials",
-	"diag/resolver/ask.go":        "carries panics to the one who waits",
-	"diag/resolver/flight.go":     "carries panics to those who wait",
-	"httpapi/handshake.go":        "contains the handshake, and accepts as a server does",
-	"httpapi/charge.go":           "carries panics to the request",
-	"httpapi/letterbox/letter.go": "contains the analysis",
-	"httpapi/dashboard/signin.go": "contains the job",
-	"metering/sqlite/health.go":   "waits for two channels",
+	"diag/dial.go":                            "carries panics to the one who dials",
+	"diag/group.go":                           "carries panics to the one who waits",
+	"diag/resolver/ask.go":                    "carries panics to the one who waits",
+	"diag/resolver/flight.go":                 "carries panics to those who wait",
+	"httpapi/charge.go":                       "carries panics to the request",
+	"httpapi/dashboard/signin.go":             "contains the job",
+	"httpapi/handshake.go":                    "contains the handshake, and accepts as a server does",
+	"httpapi/letterbox/letter.go":             "contains the analysis",
+	"httpapi/letterbox/letterbox.go":          "waits for messages that are received",
+	"mailauth/hostedspf/nameserver/server.go": "contains each answer, and listens as a server does",
+	"mailauth/spf/eval/dns.go":                "waits for an answer that another caller asked for",
+	"metering/billing/pay.go":                 "contains each invoice and account",
+	"metering/gate.go":                        "follows the store's changes",
+	"metering/notify/deriver.go":              "contains each round",
+	"metering/postgres/lane.go":               "writes the ledger",
+	"metering/postgres/store.go":              "writes the ledger",
+	"metering/redis/limiter.go":               "probes Redis",
+	"metering/sqlite/store.go":                "writes the ledger",
+	"metering/worker.go":                      "contains each job",
 }
 
 // A goroutine with an unrecovered panic ends the process. In packages that others import, [diag.Group] starts them
@@ -94,8 +105,13 @@ func TestGoroutines(t *testing.T) {
 			return err
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
-			if g, ok := n.(*ast.GoStmt); ok {
-				t.Errorf("%s: a go statement: use diag.Group", fset.Position(g.Pos()))
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				t.Errorf("%s: a go statement: use diag.Group", fset.Position(n.Pos()))
+			case *ast.SelectorExpr:
+				if x, ok := n.X.(*ast.Ident); ok && x.Name == "sync" && n.Sel.Name == "WaitGroup" {
+					t.Errorf("%s: a sync.WaitGroup: use diag.Group", fset.Position(n.Pos()))
+				}
 			}
 			return true
 		})

@@ -72,9 +72,9 @@ func (d *Deriver) init() {
 // again.
 func (d *Deriver) Run(ctx context.Context) error {
 	d.init()
-	var beside sync.WaitGroup
-	beside.Go(func() { d.followChanges(ctx) })
-	defer beside.Wait()
+	var following sync.WaitGroup
+	following.Go(func() { d.followChanges(ctx) })
+	defer following.Wait()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {

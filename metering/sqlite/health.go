@@ -45,8 +45,7 @@ func unavailable(err error) error {
 
 // examine monitors the file until the store closes.
 func (s *Store) examine() {
-	ctx, cancel := s.untilClose()
-	defer cancel()
+	ctx := s.ctx
 	tick := time.NewTicker(cmp.Or(s.config.pause, examinePause))
 	defer tick.Stop()
 	for {
@@ -106,19 +105,6 @@ func (s *Store) probe(ctx context.Context) {
 		}
 		s.health.set(err)
 	}
-}
-
-// untilClose returns a context that ends with the store.
-func (s *Store) untilClose() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		select {
-		case <-s.closing:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
 }
 
 // administer runs an act on the writer, in one transaction with other waiting jobs. The function after, if any, runs

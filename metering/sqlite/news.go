@@ -87,13 +87,12 @@ func (s *Store) changesAfter(ctx context.Context, seq int64) ([]metering.Change,
 // follow looks for changes of other processes until the store closes. An error, which can only be a
 // passing one, is met again by the next look.
 func (s *Store) follow() {
-	ctx, cancel := s.untilClose()
-	defer cancel()
+	ctx := s.ctx
 	tick := time.NewTicker(followPause)
 	defer tick.Stop()
 	for {
 		select {
-		case <-s.closing:
+		case <-s.ctx.Done():
 			return
 		case <-tick.C:
 			for more := true; more; {
@@ -173,7 +172,7 @@ func (n *news) meet(list []metering.Change, foreign bool) {
 // Watch implements [metering.Keys].
 func (s *Store) Watch(ctx context.Context, since int64) iter.Seq2[metering.Change, error] {
 	return metering.ChangeFeed{
-		Last: s.lastChange, Changed: s.news.waiting, Err: s.ready, Closing: s.closing,
+		Last: s.lastChange, Changed: s.news.waiting, Err: s.ready, Closing: s.ctx.Done(),
 		After: func(ctx context.Context, seq int64) ([]metering.Change, error) {
 			list, err := s.changesAfter(ctx, seq)
 			for err == nil && len(list) > 0 && s.news.met() < list[len(list)-1].Seq {

@@ -32,7 +32,7 @@ func (s *Store) pruneStep(ctx context.Context, act func(*writer) error) error {
 	select {
 	case <-rest.C:
 	case <-ctx.Done(): // the next step says so
-	case <-s.closing:
+	case <-s.ctx.Done():
 	}
 	return nil
 }

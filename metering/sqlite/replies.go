@@ -92,8 +92,7 @@ func (k *known) absent(tag uint32) bool {
 
 // learn reads the replies kept by earlier runs. Those that this run keeps meanwhile are newer.
 func (s *Store) learn() {
-	ctx, cancel := s.untilClose()
-	defer cancel()
+	ctx := s.ctx
 	var old hold.Bodies[int64, int64]
 	err := s.read(ctx, func(conn *sqlite.Conn) error {
 		return sqlitedb.Rows(conn, "SELECT id, tag, key, bytes, expires FROM replies WHERE id <= ?1 ORDER BY expires",
@@ -150,7 +149,7 @@ func (s *Store) sweep() {
 	defer tick.Stop()
 	for {
 		select {
-		case <-s.closing:
+		case <-s.ctx.Done():
 			return
 		case <-tick.C:
 		}

@@ -34,23 +34,24 @@ var ErrAdmin = errors.New("the store was opened for administration only")
 
 // A Store is a [metering.Store] in a SQLite file. Make one with [Open].
 type Store struct {
-	config  Config
-	book    *hold.Book
-	file    *sqlitedb.File
-	pool    *sqlitedb.Pool
-	writer  *writer
-	trial   *sqlite.Conn // of the probe
-	queue   queue
-	known   known
-	health  health
-	learnt  int64 // the last reply of earlier runs
-	newest  time.Time
-	news    news
-	closing chan struct{}
-	close   sync.Once
-	closed  error
-	tasks   sync.WaitGroup // the writer and background tasks
-	upkeep  sync.WaitGroup // tasks that use the writer
+	config Config
+	book   *hold.Book
+	file   *sqlitedb.File
+	pool   *sqlitedb.Pool
+	writer *writer
+	trial  *sqlite.Conn // of the probe
+	queue  queue
+	known  known
+	health health
+	learnt int64 // the last reply of earlier runs
+	newest time.Time
+	news   news
+	ctx    context.Context // ends with the store
+	cancel context.CancelFunc
+	close  sync.Once
+	closed error
+	tasks  sync.WaitGroup // the writer and background tasks
+	upkeep sync.WaitGroup // tasks that use the writer
 }
 
 var _ metering.Store = (*Store)(nil)
@@ -64,7 +65,8 @@ func Open(ctx context.Context, path string, c Config) (*Store, error) {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
-	s := &Store{config: c, closing: make(chan struct{})}
+	s := &Store{config: c}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.book = hold.New(hold.Config{Source: source{s}, Plans: c.Plans, Clock: c.Clock, Doubt: c.Doubt})
 	var err error
 	if s.file, err = sqlitedb.Open(path); err != nil {
@@ -135,7 +137,7 @@ func (s *Store) Newest() time.Time { return s.newest }
 // the log into the database and releases the lock. Further calls do nothing.
 func (s *Store) Close() error {
 	s.close.Do(func() {
-		close(s.closing)
+		s.cancel()
 		s.upkeep.Wait()
 		s.queue.close()
 		s.tasks.Wait()
@@ -152,7 +154,7 @@ func (s *Store) read(ctx context.Context, query func(*sqlite.Conn) error) error 
 // ready refuses a call whose context has ended or whose store is closed.
 func (s *Store) ready(ctx context.Context) error {
 	select {
-	case <-s.closing:
+	case <-s.ctx.Done():
 		return metering.ErrClosed
 	default:
 		return ctx.Err()
