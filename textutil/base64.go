@@ -92,7 +92,7 @@ func inputData(text, dataBase64 string) ([]byte, error) {
 	}
 	switch {
 	case text != "":
-		return nil, invalid("data_base64", "is given beside text; exactly one of the two is needed")
+		return nil, invalid("data_base64", "cannot be combined with text; exactly one of the two is required")
 	case len(dataBase64) > maxBase64:
 		return nil, invalid("data_base64", "has %d bytes; the most is %d", len(dataBase64), maxBase64)
 	}
@@ -101,7 +101,7 @@ func inputData(text, dataBase64 string) ([]byte, error) {
 		return nil, invalid("data_base64", "is not Base64: %s at byte %d", d.fault.Message, d.fault.Offset)
 	}
 	if len(d.data) > MaxText {
-		return nil, invalid("data_base64", "stands for %d bytes; the most is %d", len(d.data), MaxText)
+		return nil, invalid("data_base64", "decodes to %d bytes; the maximum is %d", len(d.data), MaxText)
 	}
 	return d.data, nil
 }

@@ -73,7 +73,7 @@ func (req CaseRequest) check(i byte) (ascii bool, err error) {
 		i = 0x80
 	case Turkish, Azerbaijani:
 	default:
-		return false, invalid("locale", "%.40q is none of und, tr, az, lt, el", string(req.Locale))
+		return false, invalid("locale", "%.40q is not one of und, tr, az, lt, el", string(req.Locale))
 	}
 	if len(req.Text) <= MaxText && isPlain(req.Text, i) {
 		return true, nil

@@ -116,8 +116,8 @@ func TestCaseRefuses(t *testing.T) {
 		{"text: no UTF-8", textutil.CaseRequest{Text: "ab\xffc"}, "byte 2"},
 		{"text: surrogate", textutil.CaseRequest{Text: "\xed\xa0\x80"}, "byte 0"},
 		{"text: too long", textutil.CaseRequest{Text: strings.Repeat("a", textutil.MaxText+1)}, "1048577 bytes"},
-		{"locale: unknown", textutil.CaseRequest{Text: "a", Locale: "de"}, `"de" is none`},
-		{"locale: upper case", textutil.CaseRequest{Text: "a", Locale: "TR"}, `"TR" is none`},
+		{"locale: unknown", textutil.CaseRequest{Text: "a", Locale: "de"}, `"de" is not one`},
+		{"locale: upper case", textutil.CaseRequest{Text: "a", Locale: "TR"}, `"TR" is not one`},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -129,7 +129,7 @@ func (req *HashRequest) algorithms() ([]*hashAlgorithm, error) {
 		case slices.Contains(names[:i], name):
 			return nil, invalid("algorithms", "%s is in the list twice", name)
 		case req.HMACKey != nil && !a.hmac:
-			return nil, invalid("algorithms", "%s has no HMAC: leave it out, or leave out hmac_key", name)
+			return nil, invalid("algorithms", "%s has no HMAC: omit it, or omit hmac_key", name)
 		}
 		list = append(list, a)
 	}

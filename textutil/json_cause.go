@@ -30,7 +30,7 @@ func (s *jsonScanner) innermost() string {
 // explainUnclosed explains that the text ends before an object or array does.
 func (s *jsonScanner) explainUnclosed() error {
 	if len(s.open) == 0 {
-		return failJSON(s.pos, "there is no value; write one, such as {}")
+		return failJSON(s.pos, "the value is missing; write one, such as {}")
 	}
 	return failJSON(s.pos, "the text ends, but %s is still open; close it with %q", s.innermost(), s.open[len(s.open)-1]+2)
 }
@@ -219,7 +219,7 @@ func (s *jsonScanner) explainAfterRoot() error {
 	case r == ';':
 		return failJSON(s.pos, "the text must end behind its value; remove the semicolon")
 	case r == ':' && s.text[s.root] == '"':
-		return failJSON(s.root, "a name and its value stand in an object; write { before and } behind them")
+		return failJSON(s.root, "a name and its value must be in an object; write { before and } after them")
 	case r == ',':
 		return failJSON(s.pos, "the text must end behind its value; remove the comma, or write [ before and ] behind "+
 			"all values")

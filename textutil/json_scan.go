@@ -217,7 +217,7 @@ func (s *jsonScanner) str() error {
 func (s *jsonScanner) control(begin, i int) error {
 	switch c := s.text[i]; {
 	case c == '\t':
-		return failJSON(i, `a string cannot hold a tab as it is; write \t`)
+		return failJSON(i, `a string cannot contain a tab character; write \t`)
 	case c != '\n' && c != '\r':
 		return failJSON(i, `a string cannot hold the control character U+%04X; write \u%04[1]x`, c)
 	case strings.IndexByte(s.text[i:], '"') < 0 || strings.ContainsAny(s.text[begin:i], "“”"):
@@ -322,7 +322,7 @@ func (s *jsonScanner) explainNumber(begin int) error {
 	word = word[:wordEnd(word)]
 	decimal, err := strconv.ParseInt(word, 0, 64) // a prefix for the base, and underscores, as other languages have them
 	if err != nil {
-		return failJSON(s.pos, "the number cannot go on with %q; put text in double quotes", s.text[s.pos])
+		return failJSON(s.pos, "a number cannot continue with %q; put text in double quotes", s.text[s.pos])
 	}
-	return failJSON(s.pos, "the number cannot go on with %q; write it in decimal digits alone, %d", s.text[s.pos], decimal)
+	return failJSON(s.pos, "a number cannot continue with %q; write it in decimal digits, %d", s.text[s.pos], decimal)
 }

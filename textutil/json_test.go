@@ -116,8 +116,8 @@ func TestFormatJSONErrors(t *testing.T) {
 		line, column, offset int
 		message              string
 	}{
-		{"empty", "", 1, 1, 0, "there is no value; write one, such as {}"},
-		{"blank", " \n ", 2, 2, 3, "there is no value; write one, such as {}"},
+		{"empty", "", 1, 1, 0, "the value is missing; write one, such as {}"},
+		{"blank", " \n ", 2, 2, 3, "the value is missing; write one, such as {}"},
 		{"trailing comma", "[1,\n2,]", 2, 2, 5, "nothing follows this comma; remove it"},
 		{"no comma", "[1\n 2]", 1, 3, 2,
 			"a comma is missing here; write one before what follows in line 2, column 2"},
@@ -127,7 +127,7 @@ func TestFormatJSONErrors(t *testing.T) {
 		{"open string", `["a`, 1, 2, 1, `the string that opens here is not closed; write " where it ends`},
 		{"line break in a string", "[\"a\n\"]", 1, 4, 3,
 			`the string of line 1, column 2 is not closed on its line; close it with ", or write \n for a line break`},
-		{"tab in a string", "[\"\t\"]", 1, 3, 2, `a string cannot hold a tab as it is; write \t`},
+		{"tab in a string", "[\"\t\"]", 1, 3, 2, `a string cannot contain a tab character; write \t`},
 		{"column in characters", `["äöü" x]`, 1, 7, 9,
 			"a comma is missing here; write one before what follows in line 1, column 8"},
 		{"single quotes", "['a']", 1, 2, 1, `strings and names must be in double quotes; write " instead of '`},

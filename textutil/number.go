@@ -85,7 +85,7 @@ func readAs(text string, fault numberFault, f float64) string {
 	case fault == numberRange:
 		return "take it as infinite or zero, or refuse it"
 	case read == text:
-		return "cannot tell it from the integers beside it"
+		return "cannot distinguish it from the neighboring integers"
 	default:
 		return "read " + read
 	}

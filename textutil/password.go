@@ -78,13 +78,13 @@ type PasswordRequest struct {
 	Digits    *bool `json:"digits,omitempty" default:"true" doc:"take digits"`
 	Symbols   *bool `json:"symbols,omitempty" default:"true" doc:"take the punctuation of ASCII"`
 
-	ExcludeAmbiguous bool   `json:"exclude_ambiguous,omitempty" default:"false" doc:"leave out 0 O o 1 I l |"`
-	Exclude          string `json:"exclude,omitempty" default:"" maxlen:"128" doc:"characters to leave out"`
+	ExcludeAmbiguous bool   `json:"exclude_ambiguous,omitempty" default:"false" doc:"exclude 0 O o 1 I l |"`
+	Exclude          string `json:"exclude,omitempty" default:"" maxlen:"128" doc:"characters to exclude"`
 	RequireEach      *bool  `json:"require_each,omitempty" default:"true" doc:"have a character of each class in every password"`
 	// Words is how many words a passphrase has, from 4 to 24. Zero means 6. Beside characters it is
 	// refused, and so is WordSeparator.
 	Words         int    `json:"words,omitempty" default:"6" min:"4" max:"24" doc:"words in a passphrase"`
-	WordSeparator string `json:"word_separator,omitempty" default:"-" maxlen:"4" doc:"what stands between words"`
+	WordSeparator string `json:"word_separator,omitempty" default:"-" maxlen:"4" doc:"separator between words"`
 }
 
 // A PasswordReport has passwords.
@@ -224,7 +224,7 @@ func (req *PasswordRequest) characters() (*passwordSpace, error) {
 		}
 		left := splitWithout(class.characters, excluded)
 		if len(left) == 0 && each {
-			return nil, invalid("exclude", "leaves no %s, of which every password must have one", class.name)
+			return nil, invalid("exclude", "leaves no %s, but every password must have one", class.name)
 		}
 		classes, size = append(classes, left), size+len(left)
 	}

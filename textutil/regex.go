@@ -134,7 +134,7 @@ func (req *RegexRequest) check() error {
 	}
 	for i, flag := range req.Flags {
 		if !strings.ContainsRune("imsU", flag) {
-			return invalid("flags", "%q is none of i, m, s, U", flag)
+			return invalid("flags", "%q is not one of i, m, s, U", flag)
 		}
 		if strings.ContainsRune(req.Flags[:i], flag) {
 			return invalid("flags", "has %q twice", flag)

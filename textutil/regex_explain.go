@@ -172,10 +172,10 @@ type regexConstruct struct {
 
 const (
 	hintAhead   = "Match what follows too, and take from a group what you need"
-	hintBehind  = "Match what stands before too, and take from a group what you need"
-	hintNot     = "Match the longer text and leave it out afterwards, or list in a class what may stand there"
+	hintBehind  = "Also match what precedes it, and capture the part that you need in a group"
+	hintNot     = "Match the longer text and exclude it afterwards, or list the allowed characters in a class"
 	hintSame    = "Match both places by groups and compare the groups outside of the expression"
-	hintPlain   = "Use a plain group or repetition: RE2 never goes back, so that nothing is won by forbidding it"
+	hintPlain   = "Use a plain group or repetition: RE2 never backtracks, so there is nothing to prevent"
 	hintRecurse = "They cannot count brackets: repeat the inner pattern to the depth you need, or use a parser"
 	hintSplit   = "Write two expressions, or both branches as alternatives: (?:ab|cd)"
 	hintVerb    = "Leave it out: it steers an engine that goes back"
@@ -244,7 +244,7 @@ var regexFaultKinds = []struct {
 	{syntax.ErrInvalidEscape, "invalid_escape", "the escape has no meaning", `Write \\ for a backslash`},
 	{syntax.ErrInvalidCharClass, "invalid_class", "the class is not well-formed", ""},
 	{syntax.ErrInvalidCharRange, "invalid_range", "the range or the name of the class is not known",
-		"The lower end of a range stands first; classes have names like [:alpha:] and \\p{Greek}"},
+		"The lower end of a range comes first; classes have names like [:alpha:] and \\p{Greek}"},
 	{syntax.ErrInvalidNamedCapture, "invalid_group_name", "the name of the group is not well-formed or is used twice",
 		"A name has letters, digits and underscores"},
 	{syntax.ErrInvalidPerlOp, "invalid_group", "the group or flag behind (? is not known",

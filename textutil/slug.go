@@ -31,7 +31,7 @@ func (SlugReason) Values() []string { return valuesOf(slugEmptyText, slugNoLette
 // A SlugRequest asks for a text in a form that may name a page in a URL, or a file.
 type SlugRequest struct {
 	Text      string `json:"text" maxbytes:"1048576" doc:"the text, such as a title" example:"Crème brûlée & more"`
-	Separator string `json:"separator,omitempty" default:"-" enum:"- _ ." doc:"what stands between words"`
+	Separator string `json:"separator,omitempty" default:"-" enum:"- _ ." doc:"separator between words"`
 	// MaxLength is from 1 to 1000 characters; the slug ends at the end of a word if its first word is
 	// not longer. Zero means no limit.
 	MaxLength int `json:"max_length,omitempty" default:"0" min:"0" max:"1000" doc:"most characters; 0: no limit"`
@@ -62,7 +62,7 @@ func Slug(req SlugRequest) (*SlugReport, error) {
 	separator := cmp.Or(req.Separator, "-")
 	switch {
 	case separator != "-" && separator != "_" && separator != ".":
-		return nil, invalid("separator", "%.10q is none of - _ .", separator)
+		return nil, invalid("separator", "%.10q is not one of - _ .", separator)
 	case req.MaxLength < 0 || req.MaxLength > maxSlugLength:
 		return nil, invalid("max_length", "is %d; it may be from 0 to %d", req.MaxLength, maxSlugLength)
 	}
@@ -132,7 +132,7 @@ func (r *SlugReport) explain(text string, w *slugWriter) {
 		}
 		r.Findings = append(r.Findings, Finding{
 			Code: "text.slug.dropped", Severity: Warning, Title: "Letters without a form in the slug",
-			Detail: fmt.Sprintf("%d letters have no Latin form here and were left out: %s%s.",
+			Detail: fmt.Sprintf("%d letters have no Latin form here and were omitted: %s%s.",
 				w.droppedCount, string(w.dropped), more),
 			Advice: "Set allow_unicode to keep them, or write them in Latin letters",
 		})

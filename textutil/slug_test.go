@@ -158,7 +158,7 @@ func TestSlugTellsWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "29 letters have no Latin form here and were left out: 日本語東西南北春夏秋冬上 and others."
+	const want = "29 letters have no Latin form here and were omitted: 日本語東西南北春夏秋冬上 and others."
 	if report.Findings[0].Detail != want {
 		t.Errorf("got %s; want %s", report.Findings[0].Detail, want)
 	}

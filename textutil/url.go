@@ -39,7 +39,7 @@ func (m URLMode) check() error {
 	case "", URLComponent, URLQuery, URLPath:
 		return nil
 	}
-	return invalid("mode", "%.40q is none of component, query, path", string(m))
+	return invalid("mode", "%.40q is not one of component, query, path", string(m))
 }
 
 // keeps returns the characters that are not escaped, in addition to letters and digits.

@@ -290,7 +290,7 @@ func TestYAMLBoundsAliases(t *testing.T) {
 				return
 			}
 			input, ok := errors.AsType[*InputError](err)
-			if !ok || !strings.Contains(input.Reason, "more than "+strconv.Itoa(c.limit)+" bytes of JSON with what its") {
+			if !ok || !strings.Contains(input.Reason, "more than "+strconv.Itoa(c.limit)+" bytes of JSON with its aliases") {
 				t.Errorf("%v, want a limit of %d", err, c.limit)
 			}
 			if report, err := FormatYAML(YAMLFormatRequest{Text: c.text}); err != nil || !report.Valid {

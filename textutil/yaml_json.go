@@ -54,7 +54,7 @@ func (r *yamlReading) toJSON(indent int, all bool, limit int) (string, error) {
 	w.documents(all)
 	switch {
 	case w.err == errTooLong && limit == aliased:
-		return "", invalid("text", "would become more than %d bytes of JSON with what its aliases stand for; that is "+
+		return "", invalid("text", "would become more than %d bytes of JSON with its aliases expanded; that is "+
 			"the most for a text with aliases: %d bytes, or %d times its length", limit, aliasedResult, aliasedFactor)
 	case w.err == errTooLong:
 		return "", invalid("text", "would become more than %d bytes of JSON; that is the most", limit)
@@ -311,7 +311,7 @@ func (w *yamlWriter) sources(value *yaml.Node) []*yaml.Node {
 	for _, source := range list {
 		if source.Kind() != yaml.Mapping {
 			w.addNode(Finding{Code: "text.yaml.merge.value", Severity: Warning, Title: "Merge key without a mapping",
-				Detail:    `Behind "<<" there is no mapping, nor a list of mappings, so nothing is merged.`,
+				Detail:    `The value of "<<" is not a mapping or a list of mappings, so nothing is merged.`,
 				Advice:    "Put an alias of a mapping behind it.",
 				Reference: "Merge Key Language-Independent Type for YAML 1.1"}, value)
 			return nil

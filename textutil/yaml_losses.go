@@ -117,7 +117,7 @@ func (r *yamlReading) tagFinding(t *lostTag) Finding {
 		return finding
 	}
 	meaning, advice := r.meaningOf(t)
-	finding.Detail = fmt.Sprintf("JSON has no tags, so %.60s is left out here%s. %s", t.text, others, meaning)
+	finding.Detail = fmt.Sprintf("JSON has no tags, so %.60s is omitted here%s. %s", t.text, others, meaning)
 	finding.Advice = advice
 	return finding
 }
@@ -162,7 +162,7 @@ func (r *yamlReading) meaningOf(t *lostTag) (meaning, advice string) {
 		return "Nothing follows it, so the value is empty.", "If it is text, put it in quotes" + quotedForm(t.text) + "."
 	}
 	return "Only the program that reads the file knows its meaning; in the JSON, it finds a plain value.",
-		"Keep the file in YAML for that program, or write what the tag stands for in its place."
+		"Keep the file in YAML for that program, or replace the tag by what it means."
 }
 
 // stackFunctions are the tags of AWS CloudFormation with the long forms of the functions that they call, which JSON

@@ -31,7 +31,7 @@ import (
 func main() {
 	server := flag.String("server", "", "address of /mcp at a server; its key is in $DIAG_KEY (default: a server in memory)")
 	domain := flag.String("domain", "harbour.example", "domain to check")
-	flag.Bool("once", false, "end after one domain, as it always does")
+	flag.Bool("once", false, "end after one domain (always)")
 	flag.Parse()
 	ctx := context.Background()
 	key := os.Getenv("DIAG_KEY")

@@ -19,7 +19,7 @@ import (
 )
 
 func main() {
-	flag.Bool("once", true, "play the month, and end; there is nothing else to do")
+	flag.Bool("once", true, "simulate the month (always)")
 	flag.Parse()
 	if err := simulate(context.Background(), os.Stdout); err != nil {
 		log.Fatal(err)
@@ -191,7 +191,7 @@ func (m *month) settle() error {
 		if err != nil {
 			return err
 		}
-		m.printf("the bank says that the debit was paid: the invoice is %s", v.State)
+		m.printf("the bank reports the debit as paid: the invoice is %s", v.State)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func main() {
 		}
 		return
 	}
-	fmt.Printf("A letter box: %s/letterbox makes addresses, and %s takes their mail.\n", d.url, d.mail)
+	fmt.Printf("Letter box: %s/letterbox creates addresses, and %s receives their mail.\n", d.url, d.mail)
 	if err := printTour(os.Stdout, d.url, d.secret, tour(time.Now())); err != nil {
 		log.Fatal(err)
 	}

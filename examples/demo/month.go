@@ -100,7 +100,7 @@ func (h *environment) changeHandler() http.Handler {
 			line: `_dmarc.watch.example. TXT "v=DMARC1; p=` + policy + `; rua=mailto:watch@reports.example"`}
 		c.apply(h.world)
 		if _, err := h.watches.RunNow(r.Context(), h.account.ID, watch.ID(diag.MustDomain("watch.example"))); err != nil {
-			http.Error(w, "the record is changed, but nothing looks at it: "+err.Error(), http.StatusConflict)
+			http.Error(w, "the record was changed, but the check did not start: "+err.Error(), http.StatusConflict)
 			return
 		}
 		fmt.Fprintln(w, c.line)
@@ -132,7 +132,7 @@ func (d *demo) mountParts(ctx context.Context, h *environment, c dashboard.Confi
 	h.watches = watch.New(watch.Config{Store: h.store, Ask: h.api.Ask, Clock: h.Now, PublicURL: d.url, Wake: h.worker.Wake, Log: h.log})
 	h.billing = billing.Billing{Store: h.store, Biller: bank{}, Clock: h.Now}
 	if err := h.simulateMonth(ctx); err != nil {
-		return nil, fmt.Errorf("living through the last %d days: %w", h.days, err)
+		return nil, fmt.Errorf("simulating the last %d days: %w", h.days, err)
 	}
 	d.startBackground(h.watches.Run)
 	d.startBackground(h.worker.Run)

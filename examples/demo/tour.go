@@ -104,11 +104,11 @@ const authorization = `-H "Authorization: Bearer $DIAG_KEY"`
 
 // printTour prints for a visitor which pages to open, and what to try at each stop.
 func printTour(w io.Writer, url, secret string, stops []stop) error {
-	fmt.Fprintf(w, "Look around: %s/dashboard, where you are signed in, and first at the worst of the domains of Harbour Coffee:\n", url)
-	fmt.Fprintf(w, "%s/dashboard/domains/harbour.example. To see a change noticed: curl -X POST %[1]s/change,\n", url)
+	fmt.Fprintf(w, "Open %s/dashboard, where you are signed in. Start with the worst of the domains of Harbour Coffee:\n", url)
+	fmt.Fprintf(w, "%s/dashboard/domains/harbour.example. To trigger a change: curl -X POST %[1]s/change,\n", url)
 	fmt.Fprintf(w, "and a few seconds later %s/dashboard/domains/watch.example.\n\n", url)
 	fmt.Fprintf(w, "The API is at %s%s, its description at %[1]s%[2]s/openapi.json\n", url, httpapi.Prefix)
-	fmt.Fprintf(w, "It speaks of a small Internet in memory: nothing leaves this machine, and nothing is kept.\n\n")
+	fmt.Fprintf(w, "It uses a small Internet in memory: nothing leaves this machine, and nothing is stored.\n\n")
 	fmt.Fprintf(w, "  export DIAG_SERVER=%s\n  export DIAG_KEY=%s\n", url, secret)
 	for _, s := range stops {
 		fmt.Fprintf(w, "\n# %s\n", s.title)

@@ -113,7 +113,7 @@ func serve(ctx context.Context) (*httptest.Server, metering.Secret, error) {
 		switch calls++; calls {
 		case 1:
 			api.ServeHTTP(httptest.NewRecorder(), r)
-			panic(http.ErrAbortHandler) // it was done and charged, but the response is lost
+			panic(http.ErrAbortHandler) // the call was charged, but the response is lost
 		case 2:
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(http.StatusTooManyRequests)

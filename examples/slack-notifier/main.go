@@ -45,7 +45,7 @@ func (w *watch) check(ctx context.Context, domain diag.Domain) error {
 	}
 	for code := range w.known {
 		if !now[code] {
-			text += fmt.Sprintf(":white_check_mark: %s: %s is mended\n", domain, code)
+			text += fmt.Sprintf(":white_check_mark: %s: %s is fixed\n", domain, code)
 		}
 	}
 	if text != "" {

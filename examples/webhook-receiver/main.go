@@ -37,7 +37,7 @@ type receiver struct {
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(req.Body, 1<<20)) // the signature is of these bytes: verify before parsing
 	if err != nil || notify.Verify(req.Header, body, time.Now(), r.secret) != nil {
-		http.Error(w, "not signed by whom we know", http.StatusUnauthorized)
+		http.Error(w, "invalid signature", http.StatusUnauthorized)
 		return
 	}
 	r.mu.Lock()
@@ -98,7 +98,7 @@ func printEvent(event string, body []byte) error {
 		return err
 	}
 	for _, f := range e.Data.Findings {
-		fmt.Printf("%s: %s (%s). To be mended by %s; see %s\n", e.Data.Domain, f.Title, f.Severity, e.Data.Mend, e.Data.URL)
+		fmt.Printf("%s: %s (%s). To be fixed by %s; see %s\n", e.Data.Domain, f.Title, f.Severity, e.Data.Mend, e.Data.URL)
 	}
 	return nil
 }

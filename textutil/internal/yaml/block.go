@@ -91,7 +91,7 @@ func (p *parser) blockContent(b blockPlace, outer, inner *properties) *Node {
 // indicator reads a collection that begins with "-", "?" or ":".
 func (p *parser) indicator(b blockPlace, outer, inner *properties, c byte) *Node {
 	if c == '-' && b.column == noColumn && p.isAloneOnLine() {
-		p.fail(p.pos, "a dash alone is no value; put it in quotes, or write null") // rule 126, ns-plain-first
+		p.fail(p.pos, "a dash alone is not a value; put it in quotes, or write null") // rule 126, ns-plain-first
 	}
 	if c != ':' && inner != nil || b.column == noColumn {
 		p.refuseCollection(map[byte]string{'-': "a sequence", '?': "a mapping", ':': "a key with its colon"}[c])
@@ -125,7 +125,7 @@ func (p *parser) refuseCollection(what string) {
 	if strings.HasSuffix(before, ":") {
 		quotes = ", or put the value in quotes" + p.quotedRest(p.pos)
 	}
-	p.fail(p.pos, "%s cannot stand here; begin it on a line of its own%s", what, quotes)
+	p.fail(p.pos, "%s is not allowed here; begin it on a new line%s", what, quotes)
 }
 
 // sequence reads a block sequence (YAML 1.2.2 section 8.2.1).
@@ -210,7 +210,7 @@ func (p *parser) implicitKey(column int) *Node {
 	case crossed || p.ended():
 		p.refuseNoColon(start, column)
 	case p.isIndicator('-') && props == nil:
-		p.fail(p.pos, "a sequence cannot stand between the keys of a mapping; %s", p.dashAdvice())
+		p.fail(p.pos, "a sequence is not allowed between the keys of a mapping; %s", p.dashAdvice())
 	case p.isIndicator('-'):
 		p.refuseCollection("a sequence")
 	case p.isIndicator('?'):
@@ -218,7 +218,7 @@ func (p *parser) implicitKey(column int) *Node {
 	case p.isIndicator(':'):
 		return p.emptyNode(props, p.pos)
 	case c == '|' || c == '>':
-		p.fail(p.pos, "a block scalar cannot stand in a flow collection or a key; put text in quotes")
+		p.fail(p.pos, "a block scalar is not allowed in a flow collection or a key; put text in quotes")
 	}
 	begin := p.pos
 	p.begun = begin

@@ -222,7 +222,7 @@ func (p *parser) refuseMultilineKey(begin int) {
 	} else if fixed, mark := AddSpace(p.lineFrom(begin)); fixed != "" {
 		p.fail(begin, "a space is missing after the %s; write %s", mark, brief(fixed))
 	}
-	p.fail(begin, "a key cannot have several lines, unless ? stands before it; %s", what)
+	p.fail(begin, "a key cannot have several lines without a ? before it; %s", what)
 }
 
 // refuseAfterValue refuses text on the line of a value that is complete.

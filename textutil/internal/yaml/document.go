@@ -103,7 +103,7 @@ func (p *parser) refuseStray() {
 	case spaces > 0:
 		p.refuseIndentation(spaces)
 	case c == '%':
-		p.fail(p.pos, "a line with ... must stand before the directives of the next document")
+		p.fail(p.pos, "a line with ... must precede the directives of the next document")
 	case c == ']' || c == '}':
 		p.fail(p.pos, "nothing is open that %q could close; remove it", c)
 	}
@@ -147,7 +147,7 @@ func (p *parser) version(start int, params []string) {
 	}
 	major, minor, ok := strings.Cut(params[0], ".")
 	if !ok || !isDigits(major) || !isDigits(minor) || len(params[0]) > 9 {
-		p.fail(start, "%.20q is no version of YAML", params[0])
+		p.fail(start, "%.20q is not a version of YAML", params[0])
 	}
 	if major != "1" {
 		p.fail(start, "version %s of YAML is unknown", params[0])
@@ -163,10 +163,10 @@ func (p *parser) tagDirective(start int, params []string) {
 	}
 	handle, prefix := params[0], params[1]
 	if !tagHandle().MatchString(handle) {
-		p.fail(start, "%.40q is no tag handle", handle)
+		p.fail(start, "%.40q is not a tag handle", handle)
 	}
 	if strings.IndexFunc(prefix, notURI) >= 0 || strings.ContainsAny(prefix[:1], ",[]{}") {
-		p.fail(start, "%.40q is no prefix of tags", prefix)
+		p.fail(start, "%.40q is not a prefix of tags", prefix)
 	}
 	decoded := p.decodeTag(prefix, start, "prefix", prefix)
 	if _, ok := p.doc.handles[handle]; ok {

@@ -53,7 +53,7 @@ func (p *parser) flow(n int, props *properties) *Node {
 		case ']', '}':
 			p.refuseNoComma(open)
 		case ',':
-			p.fail(p.pos, "something must stand before a comma; remove it")
+			p.fail(p.pos, "there is nothing before the comma; remove it")
 		}
 		entry(n, open, &list)
 		p.flowSeparate(n, open)
@@ -160,11 +160,11 @@ func (p *parser) flowNode(n, open int) *Node {
 	case c == ',' || c == ']' || c == '}' || c == ':' && bare:
 		return p.emptyNode(props, p.pos)
 	case bare && c == '-':
-		p.fail(p.pos, "a dash alone is no value; put it in quotes, or write null")
+		p.fail(p.pos, "a dash alone is not a value; put it in quotes, or write null")
 	case bare && c == '?':
-		p.fail(p.pos, "%q cannot stand here", c)
+		p.fail(p.pos, "%q is not allowed here", c)
 	case c == '|' || c == '>':
-		p.fail(p.pos, "a block scalar cannot stand in a flow collection or a key; put text in quotes%s", p.quotedRest(p.pos))
+		p.fail(p.pos, "a block scalar is not allowed in a flow collection or a key; put text in quotes%s", p.quotedRest(p.pos))
 	case c == '"' || c == '\'' || c == '*' || c == '[' || c == '{' || c == '#' || c == '%' || c == '@' || c == '`':
 		return p.content(n, props)
 	}

@@ -107,7 +107,7 @@ func (p *parser) alias(props *properties) *Node {
 	}
 	switch {
 	case inside:
-		p.fail(begin, "the alias %.40s stands inside the node that it means", name)
+		p.fail(begin, "the alias %.40s is inside the node that it refers to", name)
 	case target == nil:
 		what := fmt.Sprintf("put text in quotes%s", p.quotedRest(begin))
 		if anchorName().MatchString(name) {
@@ -168,7 +168,7 @@ func (p *parser) shortTag(begin int, text string) string {
 		handle, suffix = text[:i+2], suffix[i+1:]
 	}
 	if !tagHandle().MatchString(handle) || suffix == "" || strings.Contains(suffix, "!") {
-		p.fail(begin, "%.40q is no tag; put text in quotes%s", text, p.quotedRest(begin))
+		p.fail(begin, "%.40q is not a tag; put text in quotes%s", text, p.quotedRest(begin))
 	}
 	decoded := p.decodeTag(suffix, begin, "tag", text)
 	prefix, ok := p.doc.handles[handle]
@@ -201,7 +201,7 @@ func (p *parser) verbatimTag() string {
 	p.pos += len("!<") + len(uri) + len(">")
 	decoded, err := url.PathUnescape(uri)
 	if err != nil || !utf8.ValidString(decoded) || decoded == "" || decoded == "!" {
-		p.fail(begin, "%.40q is no tag", p.Text[begin:p.pos])
+		p.fail(begin, "%.40q is not a tag", p.Text[begin:p.pos])
 	}
 	return decoded
 }
@@ -221,7 +221,7 @@ func (p *parser) decodeTag(part string, begin int, what, whole string) string {
 	case err != nil:
 		p.fail(begin, "the %s %.40s has a %% without two hexadecimal digits", what, whole)
 	case !utf8.ValidString(text):
-		p.fail(begin, "the %s %.40s has an escape that is no character", what, whole)
+		p.fail(begin, "the %s %.40s has an escape that is not a character", what, whole)
 	}
 	return text
 }

@@ -166,10 +166,10 @@ func (p *parser) escape() {
 		case !ok:
 			p.fail(p.pos, "\\%c needs %d hexadecimal digits; write \\\\ for a backslash", c, digits)
 		case r > utf8.MaxRune:
-			p.fail(p.pos, "there is no character %X", r)
+			p.fail(p.pos, "%X is not a character", r)
 		}
 	case simpleEscapes[c] == "":
-		p.fail(p.pos, "a backslash begins an escape in double quotes, and there is none with this character; write \\\\ for "+
+		p.fail(p.pos, "in double quotes a backslash begins an escape, and this one does not exist; write \\\\ for "+
 			"a backslash, or put the value in single quotes")
 	}
 	p.pos += 2 + digits
