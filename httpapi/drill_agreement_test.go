@@ -23,7 +23,7 @@ import (
 func TestDrillAgreement(t *testing.T) {
 	own, others := drillCases(t)
 	asked := 0
-	told := map[string]factTold{} // by world, subject and fact
+	reported := map[string]reportedFact{} // by world, subject and fact
 	cases := append(some(own, drillShare(1, 8)), some(others, drillShare(16, 100))...)
 	forEach(t, cases, func(t *testing.T, c drillCase, found *sync.Mutex) {
 		var reply *drillReply
@@ -40,17 +40,17 @@ func TestDrillAgreement(t *testing.T) {
 				continue
 			}
 			key := fmt.Sprint(c.world.Zone, subjectOf(c.request), f.Target, r.Fact)
-			if before, ok := told[key]; ok && before.severity != f.Severity {
+			if before, ok := reported[key]; ok && before.severity != f.Severity {
 				t.Errorf("%s: %v by %s, %v by %s", r.Fact, f.Severity, c.ep.Name(), before.severity, before.by)
 			}
-			told[key] = factTold{f.Severity, c.ep.Name()}
+			reported[key] = reportedFact{f.Severity, c.ep.Name()}
 		}
 	})
 	require.NotZero(t, asked)
-	t.Logf("replies: %d, facts: %d", asked, len(told))
+	t.Logf("replies: %d, facts: %d", asked, len(reported))
 }
 
-type factTold struct {
+type reportedFact struct {
 	severity diag.Severity
 	by       string
 }

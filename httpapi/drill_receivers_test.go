@@ -71,7 +71,7 @@ func (r *drillRun) effects(value string, addresses []netip.Addr) (e effects) {
 		e.delivered = r.deliveries(domain)
 	}
 	if m := changesZone.FindStringSubmatch(value); m != nil {
-		e.broken = map[string]string{m[1]: r.validates(m[1])}
+		e.broken = map[string]string{m[1]: r.brokenSigning(m[1])}
 	}
 	return e
 }
@@ -398,21 +398,21 @@ func (r *drillRun) enforced(domain string) (patterns []string) {
 	return append([]string{}, fields["mx"]...)
 }
 
-// validates returns why a zone does not validate from its DS records: now, and when the key that signs its records
+// brokenSigning returns why a zone does not validate from its DS records: now, and when the key that signs its records
 // was replaced (RFC 4035 section 5).
-func (r *drillRun) validates(zone string) string {
-	if why := r.vouched(zone); why != "" {
+func (r *drillRun) brokenSigning(zone string) string {
+	if why := r.brokenChain(zone); why != "" {
 		return why
 	}
 	r.world.Roll(zone)
-	if why := r.vouched(zone); why != "" {
+	if why := r.brokenChain(zone); why != "" {
 		return "after the next rollover " + why
 	}
 	return ""
 }
 
-// vouched returns why no DS record of a zone matches its keys, or these do not sign its records.
-func (r *drillRun) vouched(zone string) string {
+// brokenChain returns why no DS record of a zone matches its keys, or these do not sign its records.
+func (r *drillRun) brokenChain(zone string) string {
 	ds, _ := r.signed(zone, dns.TypeDS)
 	keys, over := r.signed(zone, dns.TypeDNSKEY)
 	entry := slices.DeleteFunc(slices.Clone(keys), func(key dns.RR) bool {

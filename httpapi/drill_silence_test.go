@@ -126,7 +126,7 @@ func notKnown(code diag.Code) bool {
 	return known && r.State == diag.Unknown
 }
 
-var rulesByCode = sync.OnceValue(ruleBook)
+var rulesByCode = sync.OnceValue(rulesByAnyCode)
 
 var stateOrder = map[string]int{"valid": 0, "warning": 1, "invalid": 2, "missing": 3}
 
@@ -144,13 +144,13 @@ func (r *drillRun) lessKnown(full, less *drillReply) (faults []string) {
 	for _, f := range full.Findings {
 		had[f.Code] = max(had[f.Code], f.Severity)
 	}
-	told := false                     // a server examined here did not answer, and did before
+	reported := false                 // a server examined here did not answer, and did before
 	for _, f := range less.Findings { // (a)
 		before, ok := had[f.Code]
 		switch isNew := f.Severity > diag.Info && (!ok || before < f.Severity); {
 		case !isNew || notKnown(f.Code):
 		case examined[f.Code] != "":
-			told = true
+			reported = true
 		case had[within[f.Code]] < f.Severity && !r.symptom(f, full, less):
 			fail("(a) a new %v %s: %s", f.Severity, f.Code, f.Detail)
 		}
@@ -172,7 +172,7 @@ func (r *drillRun) lessKnown(full, less *drillReply) (faults []string) {
 		}
 	}
 	if full.verdict() && less.State != full.State && less.State != "unknown" { // (d)
-		if graver := stateOrder[less.State] > stateOrder[full.State]; graver && !told || !graver && !less.Partial || full.State == "unknown" {
+		if graver := stateOrder[less.State] > stateOrder[full.State]; graver && !reported || !graver && !less.Partial || full.State == "unknown" {
 			fail("(d) state %s, %s before, partial %t", less.State, full.State, less.Partial)
 		}
 	}
@@ -194,12 +194,12 @@ func (r *drillRun) lessKnown(full, less *drillReply) (faults []string) {
 func (r *drillRun) symptom(f diag.Finding, full, less *drillReply) bool {
 	return full.whole && slices.ContainsFunc(full.Findings, func(cause diag.Finding) bool {
 		return compose.Follows(f.Code, cause.Code) && cause.Severity >= f.Severity && !slices.ContainsFunc(less.Findings, func(o diag.Finding) bool { return o.Code == cause.Code })
-	}) && r.partTold(f)
+	}) && r.partReported(f)
 }
 
-// partTold reports whether, with complete knowledge, the report of a part has a finding at the same place and of the
+// partReported reports whether, with complete knowledge, the report of a part has a finding at the same place and of the
 // same severity.
-func (r *drillRun) partTold(f diag.Finding) bool {
+func (r *drillRun) partReported(f diag.Finding) bool {
 	if r.parts == nil {
 		r.parts = map[string]bool{}
 		full := *r

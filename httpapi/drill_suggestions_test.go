@@ -128,13 +128,13 @@ var nextSteps = []struct {
 	{regexp.MustCompile(`^spf\.`), []diag.Code{"spf.all.softfail"}, "hosts that nobody listed are marked before they are refused"},
 	{regexp.MustCompile(`^(headers\.)?hsts\.`),
 		[]diag.Code{"hsts.http.header", "hsts.max_age.short", "headers.hsts.short", "headers.cookies.secure"},
-		"HSTS begins with a short time; what a header lacks was told before as a part of what is gone"},
+		"HSTS begins with a short time; what a header lacks was reported before as a part of what is gone"},
 	{regexp.MustCompile(`^headers\.csp\.`), []diag.Code{"headers.csp.report_only"}, "a new policy is reported before it is enforced"},
 	{regexp.MustCompile(`\.no_mail$`), []diag.Code{"spf.record.missing.no_mail", "dmarc.record.missing.no_mail"}, "the other of two records"},
 }
 
-// led reports whether an advice leads to a finding on purpose.
-func led(advice, to diag.Code) bool {
+// adviceLeadsTo reports whether an advice leads to a finding on purpose.
+func adviceLeadsTo(advice, to diag.Code) bool {
 	for _, s := range nextSteps {
 		if s.advice.MatchString(string(advice)) && slices.Contains(s.lead, to) {
 			return true
@@ -184,18 +184,18 @@ func (r *drillRun) worse(before *drillReply, advice diag.Recommendation) (faults
 		return []string{fmt.Sprintf("then status %d: %s", after.status, after.body)}, true
 	}
 	had := map[diag.Code]bool{}
-	mended := diag.Info
+	improved := diag.Info
 	for _, f := range before.Findings {
 		had[f.Code] = true
 		if f.Code == advice.Code {
-			mended = max(mended, f.Severity)
+			improved = max(improved, f.Severity)
 		}
 	}
 	for _, f := range after.Findings {
 		switch {
 		case f.Code == advice.Code && (!staged(advice) || slices.Contains(after.suggested(), advice.SuggestedValue)):
 			fail("its finding is still there: %s", f.Detail)
-		case f.Severity > diag.Info && !had[f.Code] && f.Severity >= mended && !(led(advice.Code, f.Code) && f.Severity <= max(mended, diag.Warning)):
+		case f.Severity > diag.Info && !had[f.Code] && f.Severity >= improved && !(adviceLeadsTo(advice.Code, f.Code) && f.Severity <= max(improved, diag.Warning)):
 			// What is milder was hidden by the fault that is gone.
 			fail("then a new %v %s: %s", f.Severity, f.Code, f.Detail)
 		}

@@ -86,7 +86,7 @@ type drillRun struct {
 	world *diagtest.World
 	start time.Time
 	hosts hostedProfiles
-	parts map[string]bool // what parts of a whole tell, see partTold
+	parts map[string]bool // what parts of a whole tell, see partReported
 }
 
 // A drillReply is the outcome of a request.
@@ -399,8 +399,8 @@ func requestAbout(ep Endpoint, domain string) []byte {
 	return bytes.Clone(body)
 }
 
-// ruleBook has the rules of all operations by code.
-func ruleBook() map[diag.Code]rule.Description {
+// rulesByAnyCode has the rules of all operations by code.
+func rulesByAnyCode() map[diag.Code]rule.Description {
 	book := map[diag.Code]rule.Description{}
 	for _, ep := range endpoints {
 		for _, r := range ep.Rules() {

@@ -110,9 +110,9 @@ func TestAPIAlone(t *testing.T) {
 	deps := strings.Fields(string(out))
 	require.Contains(t, deps, module+"metering")
 	for _, pkg := range deps {
-		for _, beside := range []string{module + "httpapi/", module + "metering/member", module + "metering/notify", module + "metering/billing",
+		for _, prefix := range []string{module + "httpapi/", module + "metering/member", module + "metering/notify", module + "metering/billing",
 			"github.com/modelcontextprotocol/", "html/template"} {
-			require.False(t, strings.HasPrefix(pkg, beside), "httpapi imports %s", pkg)
+			require.False(t, strings.HasPrefix(pkg, prefix), "httpapi imports %s", pkg)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func PlayAttacks(t *testing.T, viewOf func(context.Context, *diag.Env, string) (
 				}
 			}
 			for _, f := range faults {
-				t.Errorf("%s; it is said: %q, %s", f, headline, told(report))
+				t.Errorf("%s; it is said: %q, %s", f, headline, modelText(report))
 			}
 		})
 	})
@@ -58,7 +58,7 @@ func PlayAttacks(t *testing.T, viewOf func(context.Context, *diag.Env, string) (
 	t.Logf("worlds: %d, answers: %v, sentences: %v, faults: %d", worlds, answers, said, faulty)
 }
 
-func told(r *domaincheck.Report) string {
+func modelText(r *domaincheck.Report) string {
 	n := &r.Name
 	const form = "%s, forgeable %v, receives %v, sends %v, in force %v"
 	return fmt.Sprintf(form, n.Kind, n.Forgeable, n.Receives, n.Sends, n.InForce)
@@ -66,19 +66,19 @@ func told(r *domaincheck.Report) string {
 
 // The sentences about consequences that can be played.
 const (
-	saysForgery   = "nybody can send mail as"
-	saysDelivered = "ail forged in the name"
-	saysLost      = "obody can send mail to"
-	saysRefused   = "ts own policy makes receivers refuse mail"
+	forgeryPossible  = "nybody can send mail as"
+	forgeryDelivered = "ail forged in the name"
+	cannotReceive    = "obody can send mail to"
+	refusedByPolicy  = "ts own policy makes receivers refuse mail"
 )
 
-var sentences = []string{saysForgery, saysDelivered, saysLost, saysRefused}
+var sentences = []string{forgeryPossible, forgeryDelivered, cannotReceive, refusedByPolicy}
 
 // An attack holds the outcome of the messages that were played.
 type attack struct {
 	forged    follows // at the most lenient receiver
 	lost      string  // why a message to the name is not delivered
-	lostKnown bool
+	lossKnown bool
 	own       []string // hosts that may send as the name, whose mail is delivered
 	refused   []string // hosts of the name, whose mail is refused
 	keys      []string
@@ -102,7 +102,7 @@ func (r *drillRun) attack() attack {
 	}
 	a.lost = r.delivers(domain)
 	// Silence is not an answer: many networks block connections to mail servers.
-	a.lostKnown = a.lost != unknownMX && !strings.Contains(a.lost, "timeout")
+	a.lossKnown = a.lost != unknownMX && !strings.Contains(a.lost, "timeout")
 	o := r.observer()
 	for _, ip := range o.addresses {
 		if r.receives(domain, domain, ip).refused {
@@ -144,21 +144,21 @@ func (a *attack) against(n *nameuse.Name, headline string) (faults []string) {
 			faults = append(faults, fmt.Sprintf(format, args...))
 		}
 	}
-	says := func(s string) bool { return strings.Contains(headline, s) }
+	contains := func(s string) bool { return strings.Contains(headline, s) }
 	delivered := !a.forged.refused || a.forged.lenient
 	forged := n.Forgeable.Answer
 	fail(!a.forged.known && forged != nameuse.Unknown, "what becomes of forged mail is not known")
 	if a.forged.known {
 		fail(forged == nameuse.Yes && !delivered, "forged mail is refused")
 		fail(forged == nameuse.No && delivered, "forged mail is delivered")
-		fail((says(saysForgery) || says(saysDelivered)) && !delivered, "forged mail is refused")
-		fail(forged == nameuse.No && (says(saysForgery) || says(saysDelivered)), "the model and the headline differ")
+		fail((contains(forgeryPossible) || contains(forgeryDelivered)) && !delivered, "forged mail is refused")
+		fail(forged == nameuse.No && (contains(forgeryPossible) || contains(forgeryDelivered)), "the model and the headline differ")
 	}
 	fail(a.lost == "" && n.Receives.Answer == nameuse.No, "a message is delivered to the name")
-	fail(a.lost == "" && says(saysLost), "a message is delivered to the name")
+	fail(a.lost == "" && contains(cannotReceive), "a message is delivered to the name")
 	receives := n.Receives.Answer == nameuse.Yes
-	fail(a.lost != "" && a.lostKnown && receives && !says(saysLost), "no message is delivered to the name: %s", a.lost)
-	fail(says(saysRefused) && len(a.own) > 0, "mail of its own hosts is delivered: %v", a.own)
-	fail(says(saysRefused) && len(a.keys) > 0, "mail signed with %v is delivered", a.keys)
+	fail(a.lost != "" && a.lossKnown && receives && !contains(cannotReceive), "no message is delivered to the name: %s", a.lost)
+	fail(contains(refusedByPolicy) && len(a.own) > 0, "mail of its own hosts is delivered: %v", a.own)
+	fail(contains(refusedByPolicy) && len(a.keys) > 0, "mail signed with %v is delivered", a.keys)
 	return faults
 }

@@ -163,19 +163,19 @@ func (r *drillRun) inOrder(before *drillReply, steps []view.Step) (done int, fau
 		done++
 		alone, own := r.copied(steps)
 		s := own[i]
-		tell := func(how, format string, args ...any) {
+		report := func(how, format string, args ...any) {
 			step := fmt.Sprintf("step %d %s %s publishes %q at %q: ", i+1, how, s.Code, s.Value, s.Name)
 			faults = append(faults, step+fmt.Sprintf(format, args...))
 		}
 		lost := func(how string, before, now served) {
 			for _, l := range before.lost(now) {
 				if !r.allowed(s, l) {
-					tell(how, "%s", l)
+					report(how, "%s", l)
 				}
 			}
 		}
 		if s.Name == "" && !dnsLine.MatchString(s.Value) { // which has its name
-			tell("alone", "nobody is told where")
+			report("alone", "nobody is told where")
 		}
 		sameCode := func(o view.Step) bool { return o.Code == s.Code && o.Value != "" }
 		for _, o := range own[:i] { // those which belong to it: a policy is served before the record that announces it
@@ -184,13 +184,13 @@ func (r *drillRun) inOrder(before *drillReply, steps []view.Step) (done int, fau
 			}
 		}
 		if !alone.apply(before, s) {
-			tell("alone", "nobody can tell where")
+			report("alone", "nobody can tell where")
 			continue
 		}
 		lost("alone", first, o.look(alone))
 		if s.After == "" && !slices.ContainsFunc(own[i+1:], sameCode) {
 			if why := remains(before, alone.ask(), s, own); why != "" {
-				tell("alone", "%s", why)
+				report("alone", "%s", why)
 			}
 		}
 		all.apply(before, inAll[i])

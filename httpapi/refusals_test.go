@@ -13,10 +13,10 @@ import (
 // A kept reply is only for callers who may send the request now: key, address, rate and scope are checked before it.
 func TestReplaysPassTheGate(t *testing.T) {
 	for _, tt := range []struct {
-		name   string
-		spoil  func(t *testing.T, a *api) // what makes the second request inadmissible
-		header string
-		want   ErrorCode
+		name       string
+		invalidate func(t *testing.T, a *api) // what makes the second request inadmissible
+		header     string
+		want       ErrorCode
 	}{
 		{"nothing", func(*testing.T, *api) {}, "", ""},
 		{"revoked", func(t *testing.T, a *api) {
@@ -44,7 +44,7 @@ func TestReplaysPassTheGate(t *testing.T) {
 			require.NoError(t, err)
 			a.key, a.secret = key, secret.Reveal()
 			require.Equal(t, 200, a.post("/x", `{"text":"a"}`, "Idempotency-Key", "0123456789").Code)
-			tt.spoil(t, a)
+			tt.invalidate(t, a)
 			r := a.post("/x", `{"text":"a"}`, "Idempotency-Key", "0123456789", "X-Forwarded-For", tt.header)
 			switch tt.want {
 			case "":

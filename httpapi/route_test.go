@@ -67,20 +67,20 @@ func (n naming) Validate() error {
 func library() []Endpoint {
 	return []Endpoint{
 		{"GET", "/books", metering.MailRead, 1, "list",
-			says(func(r shelf) string { return fmt.Sprintf("list %d %q", r.Limit, r.Cursor) })},
-		{"GET", "/books/{id}", metering.MailRead, 2, "show", says(func(r book) string { return "show " + r.ID })},
-		{"GET", "/books/{id}/pages", metering.MailRead, 2, "pages", says(func(r book) string { return "pages " + r.ID })},
+			respond(func(r shelf) string { return fmt.Sprintf("list %d %q", r.Limit, r.Cursor) })},
+		{"GET", "/books/{id}", metering.MailRead, 2, "show", respond(func(r book) string { return "show " + r.ID })},
+		{"GET", "/books/{id}/pages", metering.MailRead, 2, "pages", respond(func(r book) string { return "pages " + r.ID })},
 		{"POST", "/books/{id}/lend", metering.MailWrite, 5, "lend",
-			says(func(r lending) string { return fmt.Sprint("lend ", r.ID, " ", r.Days, " ", r.To) })},
-		{"GET", "/books/first", metering.MailRead, 1, "exact", says(func(struct{}) string { return "first" })},
-		{"GET", "/search", metering.MailRead, 1, "search", takes[search]()},
-		{"POST", "/books/{id}/name", metering.MailWrite, 1, "name", takes[naming]()},
+			respond(func(r lending) string { return fmt.Sprint("lend ", r.ID, " ", r.Days, " ", r.To) })},
+		{"GET", "/books/first", metering.MailRead, 1, "exact", respond(func(struct{}) string { return "first" })},
+		{"GET", "/search", metering.MailRead, 1, "search", accepts[search]()},
+		{"POST", "/books/{id}/name", metering.MailWrite, 1, "name", accepts[naming]()},
 		row("/plain", 1, echo),
 	}
 }
 
 // says returns an operation that answers with a text.
-func says[Req any](text func(Req) string) Operation {
+func respond[Req any](text func(Req) string) Operation {
 	return Call(func(_ context.Context, _ *diag.Env, req Req) (*testReport, error) {
 		return &testReport{Text: text(req)}, nil
 	})
@@ -211,17 +211,17 @@ func TestRowsAreChecked(t *testing.T) {
 		op                 Operation
 		want               string
 	}{
-		{"GET with a body", "GET", "/x", takes[noPlace](), "GET /public/v1/x: the field text needs a place outside the body"},
-		{"another method", "PUT", "/x", takes[struct{}](), "the method must be GET or POST"},
-		{"another place", "POST", "/x", takes[badPlace](), `a request has no place "header"`},
-		{"a parameter without its field", "GET", "/x/{name}", takes[book](),
+		{"GET with a body", "GET", "/x", accepts[noPlace](), "GET /public/v1/x: the field text needs a place outside the body"},
+		{"another method", "PUT", "/x", accepts[struct{}](), "the method must be GET or POST"},
+		{"another place", "POST", "/x", accepts[badPlace](), `a request has no place "header"`},
+		{"a parameter without its field", "GET", "/x/{name}", accepts[book](),
 			`the path has the parameters ["name"], the request has fields for ["id"]`},
-		{"a field without its parameter", "GET", "/x", takes[book](), `has fields for ["id"]`},
-		{"a list", "GET", "/x", takes[list](), "a parameter is one text"},
-		{"an object", "GET", "/x", takes[object](), "a parameter is one text"},
-		{"an optional segment", "GET", "/x/{id}", takes[vague](), "what is in the path is always there"},
-		{"a group in two places", "POST", "/x", takes[torn](), "the fields of the group x are in different places"},
-		{"a choice in the path", "GET", "/x/{id}", takes[choice](), "what is in the path is no choice"},
+		{"a field without its parameter", "GET", "/x", accepts[book](), `has fields for ["id"]`},
+		{"a list", "GET", "/x", accepts[list](), "a parameter is one text"},
+		{"an object", "GET", "/x", accepts[object](), "a parameter is one text"},
+		{"an optional segment", "GET", "/x/{id}", accepts[vague](), "what is in the path is always there"},
+		{"a group in two places", "POST", "/x", accepts[torn](), "the fields of the group x are in different places"},
+		{"a choice in the path", "GET", "/x/{id}", accepts[choice](), "what is in the path is no choice"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			defer func() { require.Contains(t, fmt.Sprint(recover()), tt.want) }()
@@ -232,13 +232,13 @@ func TestRowsAreChecked(t *testing.T) {
 		defer func() {
 			require.Equal(t, "httpapi: the paths /public/v1/x/{id} and /public/v1/{id}/y overlap", recover())
 		}()
-		newAPI(t, "self", nil, Endpoint{"GET", "/x/{id}", metering.DNSRead, 1, "", takes[book]()},
-			Endpoint{"GET", "/{id}/y", metering.DNSRead, 1, "", takes[book]()})
+		newAPI(t, "self", nil, Endpoint{"GET", "/x/{id}", metering.DNSRead, 1, "", accepts[book]()},
+			Endpoint{"GET", "/{id}/y", metering.DNSRead, 1, "", accepts[book]()})
 	})
 }
 
 // takes is an operation that takes a type of request.
-func takes[Req any]() Operation { return says(func(Req) string { return "" }) }
+func accepts[Req any]() Operation { return respond(func(Req) string { return "" }) }
 
 // Whatever a parameter is, its escaped form is matched and gives it back; and no path panics.
 func FuzzTemplate(f *testing.F) {

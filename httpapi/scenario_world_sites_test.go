@@ -83,8 +83,8 @@ type scenarioFront struct {
 // behindPort is the port of a site behind a middlebox.
 const behindPort = 10443
 
-// stand places the middlebox in front of a site.
-func (f *scenarioFront) stand(t testing.TB, w *diagtest.World, host string) {
+// install places the middlebox in front of a site.
+func (f *scenarioFront) install(t testing.TB, w *diagtest.World, host string) {
 	for _, addr := range w.Host(host) {
 		box := probetest.Middlebox{
 			MaxOctets: f.MaxOctets, OneSegment: f.OneSegment, Dropped: f.Drops, Silent: f.Silent,
@@ -177,7 +177,7 @@ func (s *scenarioSite) open(t testing.TB, w *diagtest.World, host string) {
 	site.TLS.MinVersion, site.TLS.MaxVersion = versionOf(t, s.Oldest), versionOf(t, s.Newest)
 	if s.Front != nil {
 		site.Port = behindPort
-		s.Front.stand(t, w, host)
+		s.Front.install(t, w, host)
 	}
 	w.Site(site)
 	if s.CRL != nil {

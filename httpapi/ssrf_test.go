@@ -357,7 +357,7 @@ func TestConformanceSSRF(t *testing.T) {
 	}
 	for _, address := range v.Allow {
 		play("allow "+address, 1, newTrap(address), 1, func(t *testing.T, dialled map[string][]netip.AddrPort) {
-			hears(t, netip.MustParseAddr(address), dialled)
+			requireDialled(t, netip.MustParseAddr(address), dialled)
 		})
 	}
 	var urls []string
@@ -388,22 +388,22 @@ func refuses(t *testing.T, text string, allowed bool) {
 	require.Equal(t, allowed, !blocked, "%v", err)
 }
 
-// hears fails unless the traps work: where the address is public, each operation that is given URLs or hosts
+// requireDialled fails unless the traps work: where the address is public, each operation that is given URLs or hosts
 // has dialled it.
-func hears(t *testing.T, ip netip.Addr, dialled map[string][]netip.AddrPort) {
-	var heard []string
+func requireDialled(t *testing.T, ip netip.Addr, dialled map[string][]netip.AddrPort) {
+	var dialling []string
 	for _, ep := range endpoints {
 		if !outgoing(ep) {
 			continue
 		}
 		reached := slices.ContainsFunc(dialled[ep.Path], func(a netip.AddrPort) bool { return a.Addr() == ip })
 		if reached {
-			heard = append(heard, ep.Name())
+			dialling = append(dialling, ep.Name())
 		}
 		fetches := slices.ContainsFunc(ep.Params(), func(p Param) bool { return p.Name == "url" || p.Name == "host" })
 		if fetches && !reached {
 			t.Errorf("%s was led to %s and did not go there: the trap does not work", ep.Path, ip)
 		}
 	}
-	t.Logf("%d operations went there: %s", len(heard), strings.Join(heard, ", "))
+	t.Logf("%d operations went there: %s", len(dialling), strings.Join(dialling, ", "))
 }

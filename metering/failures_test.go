@@ -17,7 +17,7 @@ var failures = []struct{ what, tests string }{
 	{"a buffer of charges is replayed over a balance that was set meanwhile",
 		"metering/meteringtest/race.go:testRacePlans metering/meteringtest/ledger.go:testAudit"},
 	{"an idempotency key is claimed before the charge is written, so that a crash serves for nothing",
-		"httpapi/dies_test.go:TestStoreDies httpapi/crash_test.go:TestCrash metering/sqlite/unraced_test.go:TestCrash"},
+		"httpapi/store_crash_test.go:TestStoreCrash httpapi/crash_test.go:TestCrash metering/sqlite/unraced_test.go:TestCrash"},
 	{"a crash leaves an idempotency key in progress until it expires",
 		"metering/meteringtest/idempotency.go:testClaimLapsed httpapi/crash_test.go:TestCrash"},
 	{"a failure after the effect releases the claim, so that it happens twice",
@@ -43,7 +43,7 @@ var failures = []struct{ what, tests string }{
 	{"a cache goes on accepting a revoked key",
 		"metering/stress_test.go:TestRevocationRacesWithRequests metering/processes_test.go:TestChangesReachAnotherProcess"},
 	{"the time or text of a refusal tells of keys that exist",
-		"httpapi/long_test.go:TestInvalidKeysTakeAsLong httpapi/gate_test.go:TestInvalidKeysLookAlike"},
+		"httpapi/timing_test.go:TestInvalidKeysTakeAsLong httpapi/gate_test.go:TestInvalidKeysLookAlike"},
 	{"a month is invoiced twice",
 		"metering/billing/close_test.go:TestCloseRace metering/billing/unraced_test.go:TestCloseDies " +
 			"metering/billing/unraced_test.go:TestCrash"},

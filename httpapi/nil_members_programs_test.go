@@ -111,7 +111,7 @@ var programs = map[string]program{
 var hosts = []string{"example.com", "nothing.example", "servfail.example", "silent.example", "plain.example"}
 
 // No program panics, whatever the state of the domain.
-func TestNaturalPrograms(t *testing.T) {
+func TestProgramsWithoutNilChecks(t *testing.T) {
 	for name, run := range programs {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// TestStoreDies breaks a request off at every call of the store, before and after it has done its work. Whatever
+// TestStoreCrash breaks a request off at every call of the store, before and after it has done its work. Whatever
 // was answered, the same request again is served, and charged once for both.
-func TestStoreDies(t *testing.T) {
+func TestStoreCrash(t *testing.T) {
 	for _, done := range []bool{false, true} {
 		for calls, finished := 0, false; !finished; calls++ {
 			a := newAPI(t, "free", nil, row("/x", 3, echo))

@@ -53,19 +53,19 @@ func TestInvalidKeysTakeAsLong(t *testing.T) {
 		"unknown": "Bearer " + text, "mistyped": "Bearer " + mistyped, "malformed": "Bearer x",
 		"other scheme": "Basic " + text, "none": "",
 	}
-	took := map[string][]time.Duration{}
+	durations := map[string][]time.Duration{}
 	for range 1500 { // in turn, so that other load of the machine affects all alike
 		for kind, header := range kinds {
 			c := attempt{"POST", Prefix + "/text/lower", "{}", http.Header{"Authorization": {header}}, "198.51.100.1:4000"}
 			began := time.Now()
 			r := a.do(c)
-			took[kind] = append(took[kind], time.Since(began))
+			durations[kind] = append(durations[kind], time.Since(began))
 			require.Equal(t, 401, r.Code)
 		}
 	}
 	median := func(kind string) time.Duration {
-		slices.Sort(took[kind])
-		return took[kind][len(took[kind])/2]
+		slices.Sort(durations[kind])
+		return durations[kind][len(durations[kind])/2]
 	}
 	for kind := range kinds {
 		t.Logf("%s: %s", kind, median(kind))
