@@ -36,7 +36,7 @@ var heavy = map[string][]string{
 	"github.com/redis/":                {"metering/redis"},
 	"github.com/alicebob/":             {}, // Redis in memory, for the tests of metering/redis
 	"golang.org/x/crypto/acme":         {"cmd/diagd"},
-	"golang.org/x/image":               {"webcheck/qr"},
+	"golang.org/x/image":               {"webcheck/internal/raster"},
 	"github.com/makiuchi-d/":           {"webcheck/qr", "webcheck/internal/scan", "cmd/diag"},
 	"github.com/emersion/go-smtp":      {"metering/notify", "httpapi/letterbox"}, // its client; servers in tests, too
 	"github.com/standard-webhooks/":    {},                                       // the second verifier of the tests of metering/notify

@@ -16,7 +16,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/budget"
-	"github.com/diagkit/diagkit/webcheck/qr/raster"
+	qrdecode "github.com/diagkit/diagkit/webcheck/qr/decode"
 )
 
 // ErrorCode is one of the ten codes that the API answers with when it refuses or fails: INVALID_API_KEY,
@@ -177,7 +177,7 @@ func problemFor(err error) *failure {
 	if over, ok := errors.AsType[*aggregate.LimitError](err); ok {
 		return invalidRequestProblem(http.StatusRequestEntityTooLarge, reasonTooLarge, over.Sentence())
 	}
-	if over, ok := errors.AsType[*raster.TooLargeError](err); ok {
+	if over, ok := errors.AsType[*qrdecode.TooLargeError](err); ok {
 		return invalidRequestProblem(http.StatusRequestEntityTooLarge, reasonTooLarge, over.Sentence())
 	}
 	switch {

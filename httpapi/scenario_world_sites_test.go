@@ -18,8 +18,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe/probetest"
+	"github.com/diagkit/diagkit/webcheck/tlscert/tlscerttest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -74,10 +73,10 @@ type scenarioCRL struct {
 
 // scenarioFront is a box in front of the site that drops some messages of clients.
 type scenarioFront struct {
-	MaxOctets  int              `json:"max_octets"`
-	OneSegment bool             `json:"one_segment"`
-	Drops      []probe.Property `json:"drops"`
-	Silent     bool             `json:"silent"`
+	MaxOctets  int                    `json:"max_octets"`
+	OneSegment bool                   `json:"one_segment"`
+	Drops      []tlscerttest.Property `json:"drops"`
+	Silent     bool                   `json:"silent"`
 }
 
 // behindPort is the port of a site behind a middlebox.
@@ -86,7 +85,7 @@ const behindPort = 10443
 // install places the middlebox in front of a site.
 func (f *scenarioFront) install(t testing.TB, w *diagtest.World, host string) {
 	for _, addr := range w.Host(host) {
-		box := probetest.Middlebox{
+		box := tlscerttest.Middlebox{
 			MaxOctets: f.MaxOctets, OneSegment: f.OneSegment, Dropped: f.Drops, Silent: f.Silent,
 			Server: func(conn net.Conn) {
 				defer conn.Close()

@@ -20,7 +20,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/webcheck/csr"
 	"github.com/diagkit/diagkit/webcheck/hsts"
-	"github.com/diagkit/diagkit/webcheck/phishing/lookalike"
+	"github.com/diagkit/diagkit/webcheck/phishing"
 	"github.com/diagkit/diagkit/webcheck/tlscert"
 	"github.com/spf13/cobra"
 )
@@ -44,8 +44,8 @@ var lists = map[string]struct {
 		func() []byte { return formatJSON(propagation.Vantages()) }, checkByParsing(propagation.ParseVantages), false},
 	tlscert.LogsFile: {"logs of Certificate Transparency, in the form of Google's log_list.json",
 		markcert.BuiltInLogs, tlscert.CheckLogs, false}, // those of mark certificates
-	lookalike.File: {"brands that phishing/check protects, with their own domains",
-		lookalike.BuiltInFile, checkByParsing(lookalike.Parse), false},
+	phishing.TargetsFile: {"brands that phishing/check protects, with their own domains",
+		phishing.BuiltInTargets, phishing.CheckTargets, false},
 	registry.BootstrapFile: {"RDAP services of domains, addresses and AS numbers",
 		func() []byte { return formatJSON(registry.DefaultBootstrap()) }, checkByParsing(registry.ParseBootstrap), false},
 	registry.ServersFile: {"WHOIS servers by suffix",

@@ -30,7 +30,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/notify"
 	"github.com/diagkit/diagkit/webcheck/hsts"
-	"github.com/diagkit/diagkit/webcheck/phishing/lookalike"
+	"github.com/diagkit/diagkit/webcheck/phishing"
 	"github.com/diagkit/diagkit/webcheck/tlscert"
 )
 
@@ -189,7 +189,7 @@ func firstCertificate(text []byte, err error) (*x509.Certificate, error) {
 
 // agingLists are those that the world changes.
 var agingLists = []string{
-	dnsbl.File, hsts.File, markcert.RootsFile, propagation.File, tlscert.LogsFile, lookalike.File, registry.BootstrapFile,
+	dnsbl.File, hsts.File, markcert.RootsFile, propagation.File, tlscert.LogsFile, phishing.TargetsFile, registry.BootstrapFile,
 	registry.ServersFile,
 }
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/diagkit/diagkit/diag/suffix"
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/registry"
+	"github.com/diagkit/diagkit/diag/suffix"
 )
 
 // A Name is one name that the certificate is to have, and whether a public authority may certify it.

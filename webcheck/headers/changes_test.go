@@ -3,7 +3,7 @@ package headers
 import (
 	"strings"
 
-	"github.com/diagkit/diagkit/webcheck/headers/csp"
+	"github.com/diagkit/diagkit/webcheck/internal/csp"
 )
 
 // A good page with one change, and the findings about it.

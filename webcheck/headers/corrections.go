@@ -7,7 +7,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/rule"
-	"github.com/diagkit/diagkit/webcheck/headers/csp"
+	"github.com/diagkit/diagkit/webcheck/internal/csp"
 )
 
 // A comma is one in a Content-Security-Policy where a semicolon or a space was probably meant.

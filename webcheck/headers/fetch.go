@@ -13,9 +13,9 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/kit"
-	"github.com/diagkit/diagkit/webcheck/headers/csp"
 	"github.com/diagkit/diagkit/webcheck/headers/observatory"
 	"github.com/diagkit/diagkit/webcheck/hsts"
+	"github.com/diagkit/diagkit/webcheck/internal/csp"
 )
 
 // The limits of fetches.

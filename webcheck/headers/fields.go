@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/webcheck/headers/csp"
+	"github.com/diagkit/diagkit/webcheck/internal/csp"
 	"github.com/dunglas/httpsfv"
 )
 

@@ -11,9 +11,9 @@ import (
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/rule"
-	"github.com/diagkit/diagkit/webcheck/headers/csp"
 	"github.com/diagkit/diagkit/webcheck/headers/observatory"
 	"github.com/diagkit/diagkit/webcheck/hsts"
+	"github.com/diagkit/diagkit/webcheck/internal/csp"
 )
 
 // Request asks for the examination of one page.
@@ -72,8 +72,11 @@ type Header struct {
 // follows from that alone.
 type Policy struct {
 	Header
-	Runs csp.Runs `json:"runs,omitzero" doc:"what may run under the policies of header fields and meta elements; absent if the answer is no page"`
+	Runs Runs `json:"runs,omitzero" doc:"what may run under the policies of header fields and meta elements; absent if the answer is no page"`
 }
+
+// Runs reports which kinds of injected content the policies of a page let run.
+type Runs = csp.Runs
 
 // Strength is how well a header field protects: missing, weak, good or strong.
 type Strength string

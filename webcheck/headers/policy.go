@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/webcheck/headers/csp"
+	"github.com/diagkit/diagkit/webcheck/internal/csp"
 )
 
 // mayRun answers what runs under some policies beside the rest of the header.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/webcheck/headers/csp"
 	"github.com/diagkit/diagkit/webcheck/hsts"
+	"github.com/diagkit/diagkit/webcheck/internal/csp"
 )
 
 // The bounds of a policy that is suggested, so that it can be read and sent.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
-	"github.com/diagkit/diagkit/webcheck/headers/csp"
+	"github.com/diagkit/diagkit/webcheck/internal/csp"
 	"github.com/stretchr/testify/require"
 )
 

@@ -6,8 +6,8 @@ import (
 	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/webcheck/internal/lookalike"
 	"github.com/diagkit/diagkit/webcheck/internal/page"
-	"github.com/diagkit/diagkit/webcheck/phishing/lookalike"
 )
 
 // An identity is the owner that a page claims.

@@ -15,8 +15,8 @@ import (
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/registry"
 	"github.com/diagkit/diagkit/diag/rule"
+	"github.com/diagkit/diagkit/webcheck/internal/lookalike"
 	"github.com/diagkit/diagkit/webcheck/internal/page"
-	"github.com/diagkit/diagkit/webcheck/phishing/lookalike"
 )
 
 // A Request asks for the examination of one URL.
@@ -112,11 +112,26 @@ type Coverage struct {
 	HeuristicsRun   int `json:"heuristics_run" min:"0" doc:"rules that could be applied"`
 }
 
+// Technique is the way in which a name imitates a brand: homoglyph, typo, combo or subdomain.
+type Technique = lookalike.Technique
+
+// TargetsFile is the name of the table of brands among the lists that an operator may replace, see [diag.List].
+const TargetsFile = lookalike.File
+
+// BuiltInTargets returns the built-in table of brands as a file.
+func BuiltInTargets() []byte { return lookalike.BuiltInFile() }
+
+// CheckTargets reports what is wrong with a table of brands.
+func CheckTargets(data []byte) error {
+	_, err := lookalike.Parse(data)
+	return err
+}
+
 // A Lookalike is the brand that a host imitates.
 type Lookalike struct {
-	Brand     string              `json:"brand" doc:"name of the brand" example:"PayPal"`
-	Technique lookalike.Technique `json:"technique" doc:"by what means it is imitated"`
-	Distance  int                 `json:"distance" min:"0" doc:"characters that differ; 0 if the name of the brand stands there as it is"`
+	Brand     string    `json:"brand" doc:"name of the brand" example:"PayPal"`
+	Technique Technique `json:"technique" doc:"by what means it is imitated"`
+	Distance  int       `json:"distance" min:"0" doc:"characters that differ; 0 if the name of the brand stands there as it is"`
 }
 
 // TLS is a certificate in short.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/diagkit/diagkit/webcheck/phishing/lookalike"
+	"github.com/diagkit/diagkit/webcheck/internal/lookalike"
 	"github.com/stretchr/testify/require"
 )
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/diagkit/diagkit/webcheck/phishing/lookalike"
+	"github.com/diagkit/diagkit/webcheck/internal/lookalike"
 	"github.com/stretchr/testify/require"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/rule"
-	"github.com/diagkit/diagkit/webcheck/phishing/lookalike"
+	"github.com/diagkit/diagkit/webcheck/internal/lookalike"
 	"github.com/stretchr/testify/require"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/diagkit/diagkit/diag/kit"
-	"github.com/diagkit/diagkit/webcheck/phishing/lookalike"
+	"github.com/diagkit/diagkit/webcheck/internal/lookalike"
 )
 
 // A wrapper is a service that rewrites URLs of others so that they lead through it: filters of mail, redirects of

@@ -9,8 +9,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe/probetest"
+	"github.com/diagkit/diagkit/webcheck/internal/probe"
+	"github.com/diagkit/diagkit/webcheck/tlscert/tlscerttest"
 	"github.com/miekg/dns"
 	"golang.org/x/crypto/ocsp"
 )
@@ -18,7 +18,7 @@ import (
 // protocolCases are about versions, cipher suites and extensions.
 var protocolCases = []testCase{
 	{name: "everything obsolete", setup: func(s setup) {
-		s.fake(probetest.Server{
+		s.fake(tlscerttest.Server{
 			Suites: map[probe.Version][]uint16{
 				probe.SSL3: {0x0005}, probe.TLS10: {0x000A, 0x0033, 0x0003}, probe.TLS11: {0x002F},
 			}, DHBits: 1024, Compress: true, Bare: true, SSL2: true, ClientOrder: true,
@@ -29,7 +29,7 @@ var protocolCases = []testCase{
 		"tls.cipher.small_block",
 		"tls.cipher.aead", "tls.feature.renegotiation", "tls.cipher.static"), state: diag.Bad},
 	{name: "TLS 1.0 and 1.2 with protection against fallback", setup: func(s setup) {
-		s.fake(probetest.Server{
+		s.fake(tlscerttest.Server{
 			Suites: map[probe.Version][]uint16{probe.TLS10: {0xC013}, probe.TLS12: {0xC02F, 0xC013, 0x009C}},
 			Groups: []probe.Group{23}, Fallback: true,
 		})
@@ -55,7 +55,7 @@ var protocolCases = []testCase{
 		setup: func(s setup) { server := suites12(0x009E); server.DHBits = 1536; s.fake(server) },
 		codes: uncommon("tls.cipher.dh_small", "tls.version.tls13"), state: diag.Bad},
 	{name: "a certificate that nobody can see", setup: func(s setup) {
-		s.fake(probetest.Server{Suites: map[probe.Version][]uint16{probe.TLS13: {0x1304}}, Groups: []probe.Group{23}})
+		s.fake(tlscerttest.Server{Suites: map[probe.Version][]uint16{probe.TLS13: {0x1304}}, Groups: []probe.Group{23}})
 	}, codes: uncommon("tls.certificate.unread"), state: diag.Bad},
 	{name: "a server that stops to answer", setup: func(s setup) {
 		server, n := suites12(0xC02F), make(chan struct{}, 16)

@@ -22,7 +22,7 @@ import (
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/internal/lint"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe/probetest"
+	"github.com/diagkit/diagkit/webcheck/tlscert/tlscerttest"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -109,7 +109,7 @@ var reachCases = []testCase{
 			}
 		})
 	}, state: diag.Valid},
-	{name: "alert", setup: func(s setup) { s.fake(probetest.Server{}) }, codes: codes("tls.host.handshake"),
+	{name: "alert", setup: func(s setup) { s.fake(tlscerttest.Server{}) }, codes: codes("tls.host.handshake"),
 		state: diag.Bad},
 
 	{name: "expired", setup: func(s setup) {

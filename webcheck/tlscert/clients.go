@@ -14,7 +14,7 @@ import (
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/webcheck/internal/clients"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+	"github.com/diagkit/diagkit/webcheck/internal/probe"
 )
 
 // A Client is a family of clients, and how its connections end: whether the handshake succeeds. Whether it trusts the

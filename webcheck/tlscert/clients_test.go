@@ -12,13 +12,13 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/webcheck/internal/clients"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe/probetest"
+	"github.com/diagkit/diagkit/webcheck/internal/probe"
+	"github.com/diagkit/diagkit/webcheck/tlscert/tlscerttest"
 	"github.com/stretchr/testify/require"
 )
 
 // behind opens the host with a server of crypto/tls behind a box.
-func (s setup) behind(box probetest.Middlebox, change ...func(*tls.Config)) {
+func (s setup) behind(box tlscerttest.Middlebox, change ...func(*tls.Config)) {
 	cert, key := s.a.public.issue(s.t, leaf(nil))
 	config := &tls.Config{Time: s.w.Now, Certificates: []tls.Certificate{{
 		PrivateKey: key, Certificate: [][]byte{cert.Raw, s.a.public.cert.Raw},
@@ -38,32 +38,32 @@ func (s setup) behind(box probetest.Middlebox, change ...func(*tls.Config)) {
 
 func only12(c *tls.Config) { c.MaxVersion = tls.VersionTLS12 }
 
-func without(properties ...probe.Property) probetest.Middlebox {
-	return probetest.Middlebox{Dropped: properties}
+func without(properties ...probe.Property) tlscerttest.Middlebox {
+	return tlscerttest.Middlebox{Dropped: properties}
 }
 
 // silently lets a box say nothing instead of closing the connection.
-func silently(box probetest.Middlebox) probetest.Middlebox {
+func silently(box tlscerttest.Middlebox) tlscerttest.Middlebox {
 	box.Silent = true
 	return box
 }
 
 // clientCases are about who can connect.
 var clientCases = []testCase{
-	{name: "a box in front that takes everything", setup: func(s setup) { s.behind(probetest.Middlebox{}) },
+	{name: "a box in front that takes everything", setup: func(s setup) { s.behind(tlscerttest.Middlebox{}) },
 		state: diag.Valid},
-	{name: "large messages are dropped", setup: func(s setup) { s.behind(probetest.Middlebox{MaxOctets: 1000}) },
+	{name: "large messages are dropped", setup: func(s setup) { s.behind(tlscerttest.Middlebox{MaxOctets: 1000}) },
 		codes: codes("tls.handshake.large_hello"), state: diag.Bad},
 	{name: "large messages are ignored",
-		setup: func(s setup) { s.behind(silently(probetest.Middlebox{MaxOctets: 1000})) },
+		setup: func(s setup) { s.behind(silently(tlscerttest.Middlebox{MaxOctets: 1000})) },
 		codes: codes("tls.handshake.large_hello"), state: diag.Bad},
-	{name: "only the first segment is read", setup: func(s setup) { s.behind(probetest.Middlebox{OneSegment: true}) },
+	{name: "only the first segment is read", setup: func(s setup) { s.behind(tlscerttest.Middlebox{OneSegment: true}) },
 		codes: codes("tls.handshake.large_hello"), state: diag.Bad},
 	{name: "only the first segment is read, and a record has to be whole",
-		setup: func(s setup) { s.behind(probetest.Middlebox{OneSegment: true, OneRecord: true}) },
+		setup: func(s setup) { s.behind(tlscerttest.Middlebox{OneSegment: true, OneRecord: true}) },
 		codes: codes("tls.handshake.large_hello"), state: diag.Bad},
 	{name: "large messages are dropped, TLS 1.2",
-		setup: func(s setup) { s.behind(probetest.Middlebox{MaxOctets: 1400}, only12) },
+		setup: func(s setup) { s.behind(tlscerttest.Middlebox{MaxOctets: 1400}, only12) },
 		codes: codes("tls.handshake.large_hello", "tls.version.tls13"), state: diag.Bad},
 	{name: "ALPN", setup: func(s setup) { s.behind(without(probe.Protocols)) }, codes: codes("tls.handshake.alpn"),
 		state: diag.Bad},
@@ -71,7 +71,7 @@ var clientCases = []testCase{
 		codes: codes("tls.handshake.alpn"), state: diag.Bad},
 	{name: "another application protocol",
 		setup: func(s setup) {
-			s.behind(probetest.Middlebox{}, func(c *tls.Config) { c.NextProtos = []string{"smtp"} })
+			s.behind(tlscerttest.Middlebox{}, func(c *tls.Config) { c.NextProtos = []string{"smtp"} })
 		},
 		codes: codes("tls.handshake.alpn"), state: diag.Bad},
 	{name: "TLS 1.3 in the offer", setup: func(s setup) { s.behind(without(probe.NewVersion), only12) },
@@ -82,7 +82,7 @@ var clientCases = []testCase{
 	{name: "post-quantum key shares, ignored", setup: func(s setup) { s.behind(silently(without(probe.KeyShare))) },
 		codes: codes("tls.handshake.unknown_values"), state: diag.Bad},
 	{name: "GREASE and large messages, ignored", setup: func(s setup) {
-		s.behind(silently(probetest.Middlebox{MaxOctets: 800, Dropped: []probe.Property{probe.Reserved}}))
+		s.behind(silently(tlscerttest.Middlebox{MaxOctets: 800, Dropped: []probe.Property{probe.Reserved}}))
 	}, codes: codes("tls.handshake.large_hello", "tls.handshake.unknown_values"), state: diag.Bad},
 	{name: "GREASE", setup: func(s setup) { s.behind(without(probe.Reserved)) },
 		codes: codes("tls.handshake.unknown_values"), state: diag.Bad},
@@ -140,7 +140,7 @@ func TestClients(t *testing.T) {
 	require.Contains(t, r.IfDisabled.Classical, "Windows 11")
 	require.Nil(t, r.IfDisabled.RSA)
 
-	r = check(t, a, "", nil, func(s setup) { s.behind(probetest.Middlebox{MaxOctets: 1000}) })
+	r = check(t, a, "", nil, func(s setup) { s.behind(tlscerttest.Middlebox{MaxOctets: 1000}) })
 	require.Equal(t, Client{Name: "Chrome 137", Current: true, Connects: new(false), Reason: clients.LargeHello},
 		byName(r)["Chrome 137"])
 	require.True(t, *byName(r)["Windows 11"].Connects)
@@ -155,7 +155,7 @@ func TestClients(t *testing.T) {
 // The advice for a server that common clients cannot connect to is to enable what is missing, and nothing that it has.
 func TestUncommon(t *testing.T) {
 	a := newAuthorities(t)
-	for want, server := range map[string]probetest.Server{
+	for want, server := range map[string]tlscerttest.Server{
 		"Enable cipher suites with ECDHE and AES-GCM;": suites12(0xC09E),
 		"Enable the groups X25519 and P-256.": {Suites: map[probe.Version][]uint16{probe.TLS12: {0xC02F, 0xC013}},
 			Groups: []probe.Group{26}},
@@ -175,7 +175,7 @@ func TestLargeHelloAtOneAddress(t *testing.T) {
 	a := newAuthorities(t)
 	r := check(t, a, "example.com. A 192.0.2.10\nexample.com. A 192.0.2.11\n", nil, func(s setup) {
 		s.serve(nil)
-		s.behind(probetest.Middlebox{MaxOctets: 1000})
+		s.behind(tlscerttest.Middlebox{MaxOctets: 1000})
 	})
 	require.Equal(t, diag.Code("tls.handshake.large_hello"), r.Findings[0].Code)
 	require.Contains(t, r.Findings[0].Detail, "192.0.2.10")
@@ -186,7 +186,7 @@ func TestLargeHelloAtOneAddress(t *testing.T) {
 func TestApplicationProtocols(t *testing.T) {
 	a := newAuthorities(t)
 	r := check(t, a, "", nil, func(s setup) {
-		s.behind(probetest.Middlebox{}, func(c *tls.Config) { c.NextProtos = []string{"smtp"} })
+		s.behind(tlscerttest.Middlebox{}, func(c *tls.Config) { c.NextProtos = []string{"smtp"} })
 	})
 	require.Contains(t, r.Findings[0].Advice, "Add h2 and http/1.1")
 }
@@ -204,7 +204,7 @@ func TestResumption(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := check(t, a, "", nil, func(s setup) { s.behind(probetest.Middlebox{}, tt.config) })
+				r := check(t, a, "", nil, func(s setup) { s.behind(tlscerttest.Middlebox{}, tt.config) })
 				require.Equal(t, tt.want, *r.Features.TicketResumption)
 			})
 		})

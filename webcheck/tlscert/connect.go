@@ -5,7 +5,7 @@ import (
 	"net"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+	"github.com/diagkit/diagkit/webcheck/internal/probe"
 )
 
 func (e *evidence) dialer(env *diag.Env) probe.Dialer {

@@ -19,7 +19,7 @@ import (
 	"github.com/diagkit/diagkit/diag/pki/revocation"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/internal/lint"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+	"github.com/diagkit/diagkit/webcheck/internal/probe"
 	"golang.org/x/crypto/ocsp"
 )
 

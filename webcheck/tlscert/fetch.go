@@ -18,7 +18,7 @@ import (
 	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+	"github.com/diagkit/diagkit/webcheck/internal/probe"
 )
 
 // The bounds of a check.

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe/probetest"
+	"github.com/diagkit/diagkit/webcheck/internal/probe"
+	"github.com/diagkit/diagkit/webcheck/tlscert/tlscerttest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -42,7 +42,7 @@ func TestHostileMemory(t *testing.T) {
 		c.DNSNames, c.IssuingCertificateURL = names, []string{"http://ca.example.net/"}
 		c.CRLDistributionPoints, c.OCSPServer = []string{"http://list.example.net/"}, []string{"http://ca.example.net/"}
 	}))
-	server := probetest.Server{Suites: map[probe.Version][]uint16{}, DHBits: 8192, Groups: []probe.Group{23, 24, 25, 26,
+	server := tlscerttest.Server{Suites: map[probe.Version][]uint16{}, DHBits: 8192, Groups: []probe.Group{23, 24, 25, 26,
 		27, 28, 29}}
 	for _, s := range probe.Suites() {
 		v := probe.TLS12
@@ -87,7 +87,7 @@ func TestHostilePeak(t *testing.T) {
 			c.DNSNames = append(c.DNSNames, fmt.Sprintf("%s%d.example.com", strings.Repeat("x", 50), i))
 		}
 	}))
-	server := probetest.Server{Suites: map[probe.Version][]uint16{}, DHBits: 8192, SSL2: true, Compress: true,
+	server := tlscerttest.Server{Suites: map[probe.Version][]uint16{}, DHBits: 8192, SSL2: true, Compress: true,
 		ClientOrder: true,
 		Groups:      []probe.Group{23, 24, 25, 26, 27, 28, 29}, Chain: [][]byte{cert.Raw, cert.Raw, cert.Raw,
 			cert.Raw}[:128<<10/len(cert.Raw)]}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag/kit"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+	"github.com/diagkit/diagkit/webcheck/internal/probe"
 )
 
 // A ChainLink is a certificate of the path that was verified.
@@ -40,14 +40,17 @@ type VersionSupport struct {
 	Supported *bool  `json:"supported,omitempty" doc:"whether the server speaks it; absent if that could not be learned"`
 }
 
+// Strength is how much a cipher suite protects: strong, acceptable, weak or insecure.
+type Strength = probe.Strength
+
 // A CipherSuite is one that the server accepts.
 type CipherSuite struct {
-	Version       string         `json:"version" doc:"protocol version" example:"TLS 1.2"`
-	ID            string         `json:"id" doc:"number in hex" example:"0xC02F"`
-	Name          string         `json:"name" doc:"name in the registry of IANA" example:"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"`
-	Strength      probe.Strength `json:"strength" doc:"how much it protects"`
-	ForwardSecret bool           `json:"forward_secret" doc:"whether recorded sessions stay secret when the key is stolen later"`
-	DHBits        int            `json:"dh_bits,omitempty" doc:"size of the prime of a Diffie-Hellman key exchange"`
+	Version       string   `json:"version" doc:"protocol version" example:"TLS 1.2"`
+	ID            string   `json:"id" doc:"number in hex" example:"0xC02F"`
+	Name          string   `json:"name" doc:"name in the registry of IANA" example:"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"`
+	Strength      Strength `json:"strength" doc:"how much it protects"`
+	ForwardSecret bool     `json:"forward_secret" doc:"whether recorded sessions stay secret when the key is stolen later"`
+	DHBits        int      `json:"dh_bits,omitempty" doc:"size of the prime of a Diffie-Hellman key exchange"`
 }
 
 // Features are extensions and habits of a server. What is absent is not known, or makes no sense with its versions.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+	"github.com/diagkit/diagkit/webcheck/internal/probe"
 )
 
 // ticketTimeout bounds the wait for a session ticket, which in TLS 1.3 follows the handshake (RFC 8446 section 4.6.1).

@@ -12,7 +12,7 @@ import (
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/rule"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+	"github.com/diagkit/diagkit/webcheck/internal/probe"
 )
 
 const installAdvice = "Install the renewed certificate on every server that an address of the host leads to, reload each, " +

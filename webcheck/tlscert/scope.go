@@ -8,7 +8,7 @@ import (
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/rule"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+	"github.com/diagkit/diagkit/webcheck/internal/probe"
 )
 
 // Scope lists the addresses of the host, if there are several, and what was not checked at one.

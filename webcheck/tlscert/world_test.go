@@ -14,8 +14,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe/probetest"
+	"github.com/diagkit/diagkit/webcheck/internal/probe"
+	"github.com/diagkit/diagkit/webcheck/tlscert/tlscerttest"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ocsp"
 )
@@ -146,7 +146,7 @@ func (s setup) chain(from *ca, change func(*x509.Certificate), rest ...*x509.Cer
 }
 
 // fake opens the host with a server that cannot complete a handshake.
-func (s setup) fake(server probetest.Server) {
+func (s setup) fake(server tlscerttest.Server) {
 	cert, _ := s.a.public.issue(s.t, leaf(nil))
 	if server.Chain == nil {
 		server.Chain = [][]byte{cert.Raw, s.a.public.cert.Raw}
@@ -197,8 +197,8 @@ func (s setup) stapled(change func(*ocsp.Response), corrupt func([]byte) []byte)
 var mustStapleExtension = pkix.Extension{Id: tlsFeature, Value: []byte{0x30, 3, 2, 1, 5}}
 
 // mute12 is a server of TLS 1.2 only that crypto/tls cannot complete a handshake with.
-func suites12(ids ...uint16) probetest.Server {
-	return probetest.Server{Suites: map[probe.Version][]uint16{probe.TLS12: ids}, Groups: []probe.Group{23},
+func suites12(ids ...uint16) tlscerttest.Server {
+	return tlscerttest.Server{Suites: map[probe.Version][]uint16{probe.TLS12: ids}, Groups: []probe.Group{23},
 		DHBits: 2048}
 }
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag/suffix"
 	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/suffix"
 	"github.com/diagkit/diagkit/webcheck/internal/page"
 	"golang.org/x/net/html"
 )

@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/webcheck/internal/clients"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe/probetest"
+	"github.com/diagkit/diagkit/webcheck/internal/probe"
+	"github.com/diagkit/diagkit/webcheck/tlscert/tlscerttest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -106,13 +106,13 @@ func of(why clients.Reason, names ...string) map[string]clients.Reason {
 	return m
 }
 
-func tls12(ids ...uint16) probetest.Server {
-	return probetest.Server{Suites: map[probe.Version][]uint16{probe.TLS12: ids}, Groups: []probe.Group{29, 23},
+func tls12(ids ...uint16) tlscerttest.Server {
+	return tlscerttest.Server{Suites: map[probe.Version][]uint16{probe.TLS12: ids}, Groups: []probe.Group{29, 23},
 		DHBits: 2048}
 }
 
-func tls13(groups ...probe.Group) probetest.Server {
-	return probetest.Server{Suites: map[probe.Version][]uint16{probe.TLS13: {0x1301, 0x1302}}, Groups: groups}
+func tls13(groups ...probe.Group) tlscerttest.Server {
+	return tlscerttest.Server{Suites: map[probe.Version][]uint16{probe.TLS13: {0x1301, 0x1302}}, Groups: groups}
 }
 
 func TestExamine(t *testing.T) {
@@ -127,33 +127,33 @@ func TestExamine(t *testing.T) {
 		"Go 1.26"}
 	for _, tt := range []struct {
 		name   string
-		server probetest.Server
-		box    probetest.Middlebox
+		server tlscerttest.Server
+		box    tlscerttest.Middlebox
 		change func(*clients.Server)
 		want   map[string]clients.Reason
 	}{
-		{"usual", usual, probetest.Middlebox{}, nil, of("")},
-		{"TLS 1.3 only", tls13(29, 23), probetest.Middlebox{}, nil, of(clients.NoVersion, old...)},
-		{"TLS 1.0 only", probetest.Server{Suites: map[probe.Version][]uint16{probe.TLS10: {0x002F}}},
-			probetest.Middlebox{}, nil, all(clients.NoVersion, "Safari 18", "Android 7.0", "Windows 10",
+		{"usual", usual, tlscerttest.Middlebox{}, nil, of("")},
+		{"TLS 1.3 only", tls13(29, 23), tlscerttest.Middlebox{}, nil, of(clients.NoVersion, old...)},
+		{"TLS 1.0 only", tlscerttest.Server{Suites: map[probe.Version][]uint16{probe.TLS10: {0x002F}}},
+			tlscerttest.Middlebox{}, nil, all(clients.NoVersion, "Safari 18", "Android 7.0", "Windows 10",
 				"Windows Server 2012 R2", "Java 11", "Java 8u161", "OpenSSL 1.1.1", "OpenSSL 1.0.2")},
-		{"RSA key exchange", tls12(0x009C), probetest.Middlebox{}, nil, of(clients.NoSuite, "Go 1.26", "Java 25")},
-		{"DHE", tls12(0x009E, 0x0033), probetest.Middlebox{}, nil, of(clients.NoSuite, withoutDHE...)},
-		{"DHE with a small prime", small, probetest.Middlebox{}, nil, func() map[string]clients.Reason {
+		{"RSA key exchange", tls12(0x009C), tlscerttest.Middlebox{}, nil, of(clients.NoSuite, "Go 1.26", "Java 25")},
+		{"DHE", tls12(0x009E, 0x0033), tlscerttest.Middlebox{}, nil, of(clients.NoSuite, withoutDHE...)},
+		{"DHE with a small prime", small, tlscerttest.Middlebox{}, nil, func() map[string]clients.Reason {
 			m := of(clients.NoSuite, withoutDHE...)
 			m["OpenSSL 3.5"] = clients.SmallPrime
 			return m
 		}()},
-		{"post-quantum only", tls13(probe.X25519MLKEM768), probetest.Middlebox{}, nil, func() map[string]clients.Reason {
+		{"post-quantum only", tls13(probe.X25519MLKEM768), tlscerttest.Middlebox{}, nil, func() map[string]clients.Reason {
 			m := all(clients.NoGroup, "Chrome 137", "Firefox 137", "Safari 26", "Go 1.26", "OpenSSL 3.5")
 			for _, n := range old {
 				m[n] = clients.NoVersion
 			}
 			return m
 		}()},
-		{"P-384 only", probetest.Server{Suites: map[probe.Version][]uint16{probe.TLS12: {0xC02F, 0xC013}},
-			Groups: []probe.Group{24}}, probetest.Middlebox{}, nil, of(clients.NoGroup, "Android 7.0")},
-		{"an Ed25519 key", ed25519Key, probetest.Middlebox{}, func(s *clients.Server) {
+		{"P-384 only", tlscerttest.Server{Suites: map[probe.Version][]uint16{probe.TLS12: {0xC02F, 0xC013}},
+			Groups: []probe.Group{24}}, tlscerttest.Middlebox{}, nil, of(clients.NoGroup, "Android 7.0")},
+		{"an Ed25519 key", ed25519Key, tlscerttest.Middlebox{}, func(s *clients.Server) {
 			s.Keys = []crypto.PublicKey{ed25519.PublicKey{}}
 		}, func() map[string]clients.Reason {
 			m := of(clients.KeyType, "Chrome 137", "Firefox 137", "Safari 26", "Safari 18", "Windows 11", "Java 11")
@@ -162,20 +162,20 @@ func TestExamine(t *testing.T) {
 			}
 			return m
 		}()},
-		{"a key that is not known", ed25519Key, probetest.Middlebox{}, nil, func() map[string]clients.Reason {
+		{"a key that is not known", ed25519Key, tlscerttest.Middlebox{}, nil, func() map[string]clients.Reason {
 			m := of(clients.NoSignature, "Chrome 137", "Firefox 137", "Safari 26", "Safari 18", "Windows 11", "Java 11")
 			for _, n := range old {
 				m[n] = clients.NoVersion
 			}
 			return m
 		}()},
-		{"small messages only", usual, probetest.Middlebox{MaxOctets: 1000}, nil, of(clients.LargeHello, "Chrome 137",
+		{"small messages only", usual, tlscerttest.Middlebox{MaxOctets: 1000}, nil, of(clients.LargeHello, "Chrome 137",
 			"Firefox 137", "Safari 26", "Go 1.26", "OpenSSL 3.5")},
-		{"no ALPN", usual, probetest.Middlebox{Dropped: []probe.Property{probe.Protocols}}, nil,
+		{"no ALPN", usual, tlscerttest.Middlebox{Dropped: []probe.Property{probe.Protocols}}, nil,
 			of(clients.ALPNHello, "Chrome 137", "Firefox 137", "Safari 26", "Safari 18", "Android 7.0")},
 		{"no TLS 1.3 in the message", tls12(0xC02B, 0xC02F, 0xC013, 0x002F),
-			probetest.Middlebox{Dropped: []probe.Property{probe.NewVersion}}, nil, all(clients.TLS13Hello, old...)},
-		{"no GREASE", usual, probetest.Middlebox{Dropped: []probe.Property{probe.Reserved}}, nil,
+			tlscerttest.Middlebox{Dropped: []probe.Property{probe.NewVersion}}, nil, all(clients.TLS13Hello, old...)},
+		{"no GREASE", usual, tlscerttest.Middlebox{Dropped: []probe.Property{probe.Reserved}}, nil,
 			of(clients.OddHello, "Chrome 137", "Safari 26", "Safari 18")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -224,7 +224,7 @@ func TestUnknown(t *testing.T) {
 	s := clients.Server{Scan: probe.Scan(t.Context(), dialer(server.Serve), probe.Config{})}
 	list = clients.Examine(t.Context(), s, func(ctx context.Context, h probe.Hello) (*probe.Reply, error) {
 		asked.Add(1)
-		conn, _ := dialer(probetest.Server{}.Serve)(ctx)
+		conn, _ := dialer(tlscerttest.Server{}.Serve)(ctx)
 		defer conn.Close()
 		return probe.Ask(ctx, conn, h)
 	})

@@ -6,13 +6,13 @@ import (
 	"net"
 
 	"github.com/diagkit/diagkit/webcheck/internal/clients"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe/probetest"
+	"github.com/diagkit/diagkit/webcheck/internal/probe"
+	"github.com/diagkit/diagkit/webcheck/tlscert/tlscerttest"
 )
 
 // A server with TLS 1.3 alone locks out old clients.
 func Example() {
-	server := probetest.Server{
+	server := tlscerttest.Server{
 		Suites: map[probe.Version][]uint16{probe.TLS13: {0x1301, 0x1302}}, Groups: []probe.Group{probe.X25519, probe.P256},
 	}
 	dial := func(context.Context) (net.Conn, error) { // to www.example.com:443, say

@@ -7,7 +7,7 @@ import (
 	"crypto/rsa"
 	"slices"
 
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+	"github.com/diagkit/diagkit/webcheck/internal/probe"
 )
 
 // Expect reports how a connection of the family ends as far as the scan says, without asking the server. That it

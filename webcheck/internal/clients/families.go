@@ -1,6 +1,6 @@
 package clients
 
-import "github.com/diagkit/diagkit/webcheck/tlscert/probe"
+import "github.com/diagkit/diagkit/webcheck/internal/probe"
 
 // web are the application protocols that browsers offer.
 var web = []string{"h2", "http/1.1"}

@@ -26,7 +26,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/webcheck/internal/clients"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+	"github.com/diagkit/diagkit/webcheck/internal/probe"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

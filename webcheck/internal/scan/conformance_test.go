@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/diagkit/diagkit/webcheck/qr/raster"
+	"github.com/diagkit/diagkit/webcheck/internal/raster"
 )
 
 // load reads an image file.

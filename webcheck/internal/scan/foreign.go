@@ -3,7 +3,7 @@ package scan
 import (
 	"math"
 
-	"github.com/diagkit/diagkit/webcheck/qr/raster"
+	"github.com/diagkit/diagkit/webcheck/internal/raster"
 	"github.com/makiuchi-d/gozxing"
 	aztec "github.com/makiuchi-d/gozxing/aztec/detector"
 	"github.com/makiuchi-d/gozxing/datamatrix"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/diagkit/diagkit/webcheck/qr/raster"
+	"github.com/diagkit/diagkit/webcheck/internal/raster"
 	"github.com/makiuchi-d/gozxing"
 	"github.com/makiuchi-d/gozxing/common"
 )

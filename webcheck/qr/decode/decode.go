@@ -10,8 +10,8 @@ import (
 	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/rule"
+	"github.com/diagkit/diagkit/webcheck/internal/raster"
 	"github.com/diagkit/diagkit/webcheck/internal/scan"
-	"github.com/diagkit/diagkit/webcheck/qr/raster"
 )
 
 const (
@@ -51,12 +51,18 @@ type Report struct {
 	Findings []diag.Finding `json:"findings" doc:"requirements that were not fulfilled, the worst first"`
 }
 
+// Format is a kind of image file: png, jpeg, gif, webp or bmp.
+type Format = raster.Format
+
+// A TooLargeError says that an image is beyond the limits.
+type TooLargeError = raster.TooLargeError
+
 // An Image describes the image.
 type Image struct {
-	Format raster.Format `json:"format,omitempty" doc:"kind of file; absent if it is none that is known"`
-	Width  int           `json:"width,omitempty" doc:"pixels; absent if the file does not tell"`
-	Height int           `json:"height,omitempty" doc:"pixels; absent if the file does not tell"`
-	Bytes  int           `json:"bytes" min:"0" doc:"size of the file"`
+	Format Format `json:"format,omitempty" doc:"kind of file; absent if it is none that is known"`
+	Width  int    `json:"width,omitempty" doc:"pixels; absent if the file does not tell"`
+	Height int    `json:"height,omitempty" doc:"pixels; absent if the file does not tell"`
+	Bytes  int    `json:"bytes" min:"0" doc:"size of the file"`
 }
 
 // A Code is one QR code.

@@ -20,8 +20,8 @@ import (
 	"golang.org/x/image/bmp"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/webcheck/internal/raster"
 	"github.com/diagkit/diagkit/webcheck/qr"
-	"github.com/diagkit/diagkit/webcheck/qr/raster"
 )
 
 const link = "https://example.com/"

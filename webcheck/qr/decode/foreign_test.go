@@ -17,8 +17,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/webcheck/internal/raster"
 	"github.com/diagkit/diagkit/webcheck/internal/scan"
-	"github.com/diagkit/diagkit/webcheck/qr/raster"
 )
 
 // foreignImages are images of codes of other kinds, by their names up to a dot. They were made with zint 2.11.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/webcheck/qr/raster"
+	"github.com/diagkit/diagkit/webcheck/internal/raster"
 )
 
 // Whatever the bytes, there is a report that is in order, or the image is too large; the time is bounded.

@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/diagkit/diagkit/webcheck/qr/raster"
+	"github.com/diagkit/diagkit/webcheck/internal/raster"
 )
 
 // The race detector takes memory and time of its own.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/webcheck/internal/raster"
 	"github.com/diagkit/diagkit/webcheck/internal/scan"
-	"github.com/diagkit/diagkit/webcheck/qr/raster"
 )
 
 // said is a good code with a text.

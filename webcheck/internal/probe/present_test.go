@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+	"github.com/diagkit/diagkit/webcheck/internal/probe"
 	"github.com/stretchr/testify/require"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe/probetest"
+	"github.com/diagkit/diagkit/webcheck/internal/probe"
+	"github.com/diagkit/diagkit/webcheck/tlscert/tlscerttest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -36,7 +36,7 @@ const (
 )
 
 // everything is a server with all versions.
-var everything = probetest.Server{
+var everything = tlscerttest.Server{
 	Suites: map[probe.Version][]uint16{
 		probe.SSL3: {rsaRC4}, probe.TLS10: {rsaCBC}, probe.TLS11: {ecdheCBC, rsaCBC},
 		probe.TLS12: {ecdheGCM, dheCBC, rsaCBC, rsaNULL}, probe.TLS13: {tls13CCM8, tls13GCM},
@@ -75,7 +75,7 @@ func TestScan(t *testing.T) {
 }
 
 func TestScanOfLittle(t *testing.T) {
-	little := probetest.Server{
+	little := tlscerttest.Server{
 		Suites: map[probe.Version][]uint16{probe.TLS11: {rsaCBC}, probe.TLS12: {rsaCBC, dheCBC}}, DHBits: 2048,
 		ClientOrder: true, Bare: true, Mute: true,
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/diagkit/diagkit/webcheck/phishing/lookalike"
+	"github.com/diagkit/diagkit/webcheck/internal/lookalike"
 	"github.com/stretchr/testify/require"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/diagkit/diagkit/webcheck/headers/csp"
+	"github.com/diagkit/diagkit/webcheck/internal/csp"
 	"github.com/stretchr/testify/require"
 )
 

@@ -1,9 +1,9 @@
-// Package probetest has TLS servers for tests that speak what crypto/tls does not: call [Server.Serve] with a
+// Package tlscerttest has TLS servers for tests that speak what crypto/tls does not: call [Server.Serve] with a
 // connection.
 //
 // A [Server] reads a ClientHello and answers up to the point from which a client would need cryptography. No
 // handshake can be completed with it, but a scan learns all that it claims to support.
-package probetest
+package tlscerttest
 
 import (
 	"cmp"
@@ -12,26 +12,32 @@ import (
 	"net"
 	"slices"
 
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+	"github.com/diagkit/diagkit/webcheck/internal/probe"
 	"golang.org/x/crypto/cryptobyte"
 )
 
+// A Version is a version of SSL or TLS: 2 is SSL 2.0, others are as in a record, such as 0x0303 for TLS 1.2.
+type Version = probe.Version
+
+// A Group is a group for key exchange by its number in the registry of IANA.
+type Group = probe.Group
+
 // A Server is a TLS server that chooses from the offer of clients, and ends there. The zero value refuses everything.
 type Server struct {
-	Suites      map[probe.Version][]uint16 // that it accepts in each version, the preferred first
-	ClientOrder bool                       // the client's preference counts
-	Groups      []probe.Group              // for ECDHE, and in TLS 1.3
-	Signatures  []uint16                   // schemes of its keys, of which the client must know one; nil means any
-	DHBits      int                        // size of the prime for DHE
-	Chain       [][]byte                   // certificates in DER form
-	ChainSize   int                        // what the message with them claims to hold; 0 means what it does
-	Staple      []byte                     // OCSP response
-	ALPN        []string                   // application protocols
-	Bare        bool                       // no extension is answered, as by a very old library
-	Compress    bool                       // takes an offer to compress
-	Fallback    bool                       // refuses connections that were made to fall back (RFC 7507)
-	SSL2        bool                       // answers the hello of SSLv2
-	Mute        bool                       // closes the connection instead of sending an alert
+	Suites      map[Version][]uint16 // that it accepts in each version, the preferred first
+	ClientOrder bool                 // the client's preference counts
+	Groups      []Group              // for ECDHE, and in TLS 1.3
+	Signatures  []uint16             // schemes of its keys, of which the client must know one; nil means any
+	DHBits      int                  // size of the prime for DHE
+	Chain       [][]byte             // certificates in DER form
+	ChainSize   int                  // what the message with them claims to hold; 0 means what it does
+	Staple      []byte               // OCSP response
+	ALPN        []string             // application protocols
+	Bare        bool                 // no extension is answered, as by a very old library
+	Compress    bool                 // takes an offer to compress
+	Fallback    bool                 // refuses connections that were made to fall back (RFC 7507)
+	SSL2        bool                 // answers the hello of SSLv2
+	Mute        bool                 // closes the connection instead of sending an alert
 }
 
 // A hello holds the offer of a client.

@@ -1,4 +1,4 @@
-package probetest
+package tlscerttest
 
 import (
 	"bytes"
@@ -7,19 +7,22 @@ import (
 	"net"
 	"slices"
 
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+	"github.com/diagkit/diagkit/webcheck/internal/probe"
 )
+
+// A Property is one of a ClientHello that a middlebox may drop, such as "large" or "key_share".
+type Property = probe.Property
 
 // A Middlebox is in front of a server and forwards what it can parse: the first record of a client decides. Its zero
 // value forwards everything.
 type Middlebox struct {
-	MaxOctets  int              // a longer ClientHello is dropped; 0 means no limit
-	OneSegment bool             // as is one that does not come in one piece
-	OneRecord  bool             // or has several records
-	Dropped    []probe.Property // or one of these
-	NeedsName  bool             // or does not name the server
-	Silent     bool             // it leaves the connection open instead of closing it
-	Server     func(net.Conn)   // which answers what is handed on, and closes the connection
+	MaxOctets  int            // a longer ClientHello is dropped; 0 means no limit
+	OneSegment bool           // as is one that does not come in one piece
+	OneRecord  bool           // or has several records
+	Dropped    []Property     // or one of these
+	NeedsName  bool           // or does not name the server
+	Silent     bool           // it leaves the connection open instead of closing it
+	Server     func(net.Conn) // which answers what is handed on, and closes the connection
 }
 
 // segmentOctets is the capacity of a TCP segment on Ethernet, with timestamps (RFC 9293 section 3.7.1, RFC 7323

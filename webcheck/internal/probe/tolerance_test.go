@@ -5,45 +5,45 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe/probetest"
+	"github.com/diagkit/diagkit/webcheck/internal/probe"
+	"github.com/diagkit/diagkit/webcheck/tlscert/tlscerttest"
 	"github.com/stretchr/testify/require"
 )
 
 // usual is a server of today, and older one of a few years ago.
 var (
-	usual = probetest.Server{Suites: map[probe.Version][]uint16{
+	usual = tlscerttest.Server{Suites: map[probe.Version][]uint16{
 		probe.TLS12: {ecdheGCM}, probe.TLS13: {tls13GCM}}, Groups: []probe.Group{29, 23}, ALPN: []string{"h2"}}
-	older = probetest.Server{Suites: map[probe.Version][]uint16{probe.TLS12: {ecdheGCM}}, Groups: []probe.Group{23}}
+	older = tlscerttest.Server{Suites: map[probe.Version][]uint16{probe.TLS12: {ecdheGCM}}, Groups: []probe.Group{23}}
 )
 
 // What a server cannot take is found, whether it closes the connection or says nothing.
 func TestTolerance(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		server probetest.Server
-		box    probetest.Middlebox
+		server tlscerttest.Server
+		box    tlscerttest.Middlebox
 		want   []probe.Property // nil: it takes everything
 	}{
-		{"nothing in between", usual, probetest.Middlebox{}, nil},
-		{"an older server", older, probetest.Middlebox{}, nil},
-		{"TLS 1.0", probetest.Server{Suites: map[probe.Version][]uint16{probe.TLS10: {rsaCBC}}}, probetest.Middlebox{}, nil},
-		{"a limit of 1000 octets", usual, probetest.Middlebox{MaxOctets: 1000}, []probe.Property{probe.Large}},
-		{"a limit of 1000 octets, older", older, probetest.Middlebox{MaxOctets: 1000}, []probe.Property{probe.Large}},
-		{"one segment", usual, probetest.Middlebox{OneSegment: true}, []probe.Property{probe.Large}},
-		{"ALPN", usual, probetest.Middlebox{Dropped: []probe.Property{probe.Protocols}}, []probe.Property{probe.Protocols}},
-		{"TLS 1.3", older, probetest.Middlebox{Dropped: []probe.Property{probe.NewVersion}},
+		{"nothing in between", usual, tlscerttest.Middlebox{}, nil},
+		{"an older server", older, tlscerttest.Middlebox{}, nil},
+		{"TLS 1.0", tlscerttest.Server{Suites: map[probe.Version][]uint16{probe.TLS10: {rsaCBC}}}, tlscerttest.Middlebox{}, nil},
+		{"a limit of 1000 octets", usual, tlscerttest.Middlebox{MaxOctets: 1000}, []probe.Property{probe.Large}},
+		{"a limit of 1000 octets, older", older, tlscerttest.Middlebox{MaxOctets: 1000}, []probe.Property{probe.Large}},
+		{"one segment", usual, tlscerttest.Middlebox{OneSegment: true}, []probe.Property{probe.Large}},
+		{"ALPN", usual, tlscerttest.Middlebox{Dropped: []probe.Property{probe.Protocols}}, []probe.Property{probe.Protocols}},
+		{"TLS 1.3", older, tlscerttest.Middlebox{Dropped: []probe.Property{probe.NewVersion}},
 			[]probe.Property{probe.NewVersion}},
-		{"GREASE", usual, probetest.Middlebox{Dropped: []probe.Property{probe.Reserved}}, []probe.Property{probe.Reserved}},
-		{"extensions", usual, probetest.Middlebox{Dropped: []probe.Property{probe.Extensions}},
+		{"GREASE", usual, tlscerttest.Middlebox{Dropped: []probe.Property{probe.Reserved}}, []probe.Property{probe.Reserved}},
+		{"extensions", usual, tlscerttest.Middlebox{Dropped: []probe.Property{probe.Extensions}},
 			[]probe.Property{probe.Extensions}},
-		{"key share", usual, probetest.Middlebox{Dropped: []probe.Property{probe.KeyShare}},
+		{"key share", usual, tlscerttest.Middlebox{Dropped: []probe.Property{probe.KeyShare}},
 			[]probe.Property{probe.KeyShare}},
-		{"key share, older", older, probetest.Middlebox{Dropped: []probe.Property{probe.KeyShare}},
+		{"key share, older", older, tlscerttest.Middlebox{Dropped: []probe.Property{probe.KeyShare}},
 			[]probe.Property{probe.KeyShare}},
-		{"size and TLS 1.3", older, probetest.Middlebox{MaxOctets: 800, Dropped: []probe.Property{probe.NewVersion}},
+		{"size and TLS 1.3", older, tlscerttest.Middlebox{MaxOctets: 800, Dropped: []probe.Property{probe.NewVersion}},
 			[]probe.Property{probe.Large, probe.NewVersion}},
-		{"ALPN and GREASE", usual, probetest.Middlebox{Dropped: []probe.Property{probe.Protocols, probe.Reserved}},
+		{"ALPN and GREASE", usual, tlscerttest.Middlebox{Dropped: []probe.Property{probe.Protocols, probe.Reserved}},
 			[]probe.Property{probe.Reserved, probe.Protocols}},
 	} {
 		for _, silent := range []bool{false, true} {
@@ -74,13 +74,13 @@ func TestTolerance(t *testing.T) {
 // It is measured how large a ClientHello may be, and whether it may be divided.
 func TestLargeHello(t *testing.T) {
 	for name, tt := range map[string]struct {
-		box  probetest.Middlebox
+		box  tlscerttest.Middlebox
 		want probe.Intolerance
 	}{
-		"a limit": {probetest.Middlebox{MaxOctets: 1000}, probe.Intolerance{Answered: 1000, Failed: 1400}},
-		"one segment": {probetest.Middlebox{OneSegment: true},
+		"a limit": {tlscerttest.Middlebox{MaxOctets: 1000}, probe.Intolerance{Answered: 1000, Failed: 1400}},
+		"one segment": {tlscerttest.Middlebox{OneSegment: true},
 			probe.Intolerance{Answered: 1400, Failed: 1500, InSegments: true}},
-		"one record": {probetest.Middlebox{MaxOctets: 600, OneRecord: true},
+		"one record": {tlscerttest.Middlebox{MaxOctets: 600, OneRecord: true},
 			probe.Intolerance{Answered: 517, Failed: 700, InRecords: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,10 +105,10 @@ func TestKnock(t *testing.T) {
 		alpn     []string
 	}{
 		"all":       {usual.Serve, true, config.ALPN},
-		"an alert":  {probetest.Server{}.Serve, true, config.ALPN},
+		"an alert":  {tlscerttest.Server{}.Serve, true, config.ALPN},
 		"old":       {older.Serve, true, config.ALPN},
-		"none":      {probetest.Middlebox{MaxOctets: 1, Silent: true}.Serve, false, config.ALPN},
-		"small":     {probetest.Middlebox{MaxOctets: 600, Silent: true, Server: usual.Serve}.Serve, true, config.ALPN},
+		"none":      {tlscerttest.Middlebox{MaxOctets: 1, Silent: true}.Serve, false, config.ALPN},
+		"small":     {tlscerttest.Middlebox{MaxOctets: 600, Silent: true, Server: usual.Serve}.Serve, true, config.ALPN},
 		"no ALPN":   {noALPN.Serve, true, nil},
 		"closed it": {func(conn net.Conn) { conn.Close() }, true, config.ALPN},
 	} {
@@ -126,4 +126,4 @@ func TestKnock(t *testing.T) {
 	}
 }
 
-var noALPN = probetest.Middlebox{Dropped: []probe.Property{probe.Protocols}, Silent: true, Server: usual.Serve}
+var noALPN = tlscerttest.Middlebox{Dropped: []probe.Property{probe.Protocols}, Silent: true, Server: usual.Serve}

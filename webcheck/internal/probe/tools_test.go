@@ -2,7 +2,7 @@
 
 // The test against servers of OpenSSL, each of which can do one thing only. Run it with
 //
-//	go test -tags tlstools -run TestAgainstOpenSSL ./webcheck/tlscert/probe
+//	go test -tags tlstools -run TestAgainstOpenSSL ./webcheck/internal/probe
 
 package probe_test
 
@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+	"github.com/diagkit/diagkit/webcheck/internal/probe"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
