@@ -169,7 +169,7 @@ func Analyze(ctx context.Context, env *diag.Env, req Request) (*Analysis, error)
 	}
 	if req.ResolvePTR {
 		for _, e := range u.domains {
-			if err := e.resolve(ctx, env, max(1, maxResolved/len(u.domains))); err != nil {
+			if err := e.lookupNames(ctx, env, max(1, maxResolved/len(u.domains))); err != nil {
 				return nil, err
 			}
 		}
@@ -186,31 +186,31 @@ func (*Analysis) Rules() []rule.Description { return rules().Describe() }
 type evidence struct {
 	began time.Time
 
-	report *Report         // all judged reports, merged; nil if the file is not a report
-	other  *notReportError // what it is then
-	sums   *collector
+	report    *Report         // all judged reports, merged; nil if the file is not a report
+	notReport *notReportError // what it is then
+	sums      *collector
 
-	numbered []*Report // all of the file
-	given    map[int]alignment
-	newest   int       // its number
-	reports  []*Report // that are judged, the oldest first
-	unread   []string  // files that could not be opened
+	allReports []*Report // all of the file
+	alignments map[int]alignment
+	newest     int       // its number
+	reports    []*Report // that are judged, the oldest first
+	unread     []string  // files that could not be opened
 
-	top     []*source // of the largest sources, with details
-	unnamed int       // sources whose reverse name could not be learned
-	unsure  bool      // one of them might be identified by its name
+	topSources   []*source // of the largest sources, with details
+	unnamedCount int       // sources whose reverse name could not be learned
+	namesMatter  bool      // one of them might be identified by its name
 
 	digest
 }
 
-func (e *evidence) analysis(a *Analysis) {
+func (e *evidence) fillAnalysis(a *Analysis) {
 	a.Metadata, a.Policy, a.Namespace = e.report.Metadata, policyOf(&e.report.Policy), phrase.Quote(e.report.Namespace)
 	a.Metadata.Errors = append([]string{}, a.Metadata.Errors...)
 	a.Totals, a.Enforcement, a.Services = e.sums.totals, kit.OrZero(e.enforcement), e.services
-	a.Sources = kit.Map(e.top, (*source).written)
-	a.SourcesTruncated = e.sums.tallies.count > len(e.top)
+	a.Sources = kit.Map(e.topSources, (*source).toSource)
+	a.SourcesTruncated = e.sums.tallies.count > len(e.topSources)
 	a.RecordsCount, a.RecordsTruncated = e.report.Records, e.report.Truncated || e.report.Excess
-	a.Reports = e.listed()
+	a.Reports = e.reportTotals()
 }
 
 func (t *Totals) compliance() *float64 {

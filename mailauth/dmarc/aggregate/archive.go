@@ -26,10 +26,10 @@ const maxNamed = 10
 const maxFieldName = 80
 
 func (o *opener) openGzip(f *file) (next *file, err error) {
-	packed := bufio.NewReader(f.rest)
+	packed := bufio.NewReader(f.reader)
 	z, err := gzip.NewReader(packed)
 	if err != nil {
-		o.missed(f, contentBroken, "")
+		o.noteMismatch(f, contentBroken, "")
 		return nil, nil
 	}
 	name := path.Base(z.Name)
@@ -39,7 +39,7 @@ func (o *opener) openGzip(f *file) (next *file, err error) {
 	z.Multistream(false)
 	m := &members{z: z, packed: packed}
 	if err = o.openStream(m, name, f, Gzip); err == nil && m.ended {
-		next = o.behind(f, packed)
+		next = o.afterArchive(f, packed)
 	}
 	return next, err
 }
@@ -68,12 +68,12 @@ func (m *members) Read(p []byte) (int, error) {
 }
 
 func (o *opener) openStream(r io.Reader, name string, f *file, c Container) error {
-	inner, err := o.streamed(r, name, f.inside(c))
+	inner, err := o.newStream(r, name, f.containersWith(c))
 	if limit, ok := errors.AsType[*LimitError](err); ok {
 		return limit
 	}
 	if err != nil {
-		o.missed(f, contentBroken, "")
+		o.noteMismatch(f, contentBroken, "")
 		return nil
 	}
 	return o.open(inner)
@@ -90,13 +90,13 @@ const zipLocalSize = 30 // APPNOTE.TXT section 4.3.7
 
 // openZip opens archives one behind the other, of which the reader of the standard library sees the last.
 func (o *opener) openZip(f *file) (next *file, err error) {
-	data, err := o.all(f)
+	data, err := o.readAll(f)
 	if err != nil {
 		return nil, err
 	}
 	data, rest := cutZip(data)
 	if rest = bytes.TrimLeft(rest, "\x00 \t\r\n"); len(rest) > 0 {
-		next = inMemory(rest, f.name, f.in)
+		next = inMemory(rest, f.name, f.containers)
 	}
 	return next, o.openArchive(f, data)
 }
@@ -128,7 +128,7 @@ func (o *opener) openArchive(f *file, data []byte) error {
 		return o.openLocal(f, data)
 	}
 	if !startsAt(data, archive.File) {
-		o.lost("the beginning of " + cmp.Or(f.name, "the archive"))
+		o.noteUnread("the beginning of " + cmp.Or(f.name, "the archive"))
 	}
 	var names []string
 	for _, entry := range archive.File {
@@ -141,7 +141,7 @@ func (o *opener) openArchive(f *file, data []byte) error {
 			return err
 		}
 	}
-	o.missedIn(f, names)
+	o.noteArchive(f, names)
 	return nil
 }
 
@@ -166,18 +166,18 @@ func isClutter(name string) bool {
 	return strings.HasPrefix(name, "__MACOSX/") || strings.HasPrefix(base, "._") || base == ".DS_Store"
 }
 
-func (o *opener) missedIn(f *file, names []string) {
+func (o *opener) noteArchive(f *file, names []string) {
 	switch {
 	case len(names) == 0:
-		o.missed(f, contentNoFiles, "")
+		o.noteMismatch(f, contentNoFiles, "")
 	case len(names) > 1:
-		o.missed(f, contentArchive, named(names))
+		o.noteMismatch(f, contentArchive, joinNames(names))
 	}
 }
 
 // openTar looks into the regular files of an archive (POSIX.1 pax and ustar). What is damaged ends it.
 func (o *opener) openTar(f *file) (next *file, err error) {
-	archive := tar.NewReader(f.rest)
+	archive := tar.NewReader(f.reader)
 	var names []string
 	for {
 		entry, err := archive.Next()
@@ -185,11 +185,11 @@ func (o *opener) openTar(f *file) (next *file, err error) {
 			return nil, limit
 		}
 		if err != nil {
-			o.missedIn(f, names)
+			o.noteArchive(f, names)
 			if err == io.EOF {
-				return o.behind(f, f.rest), nil
+				return o.afterArchive(f, f.reader), nil
 			}
-			o.missed(f, contentBroken, "")
+			o.noteMismatch(f, contentBroken, "")
 			return nil, nil
 		}
 		if entry.Typeflag != tar.TypeReg || isClutter(entry.Name) {
@@ -208,16 +208,16 @@ func (o *opener) openTar(f *file) (next *file, err error) {
 func (o *opener) openEntry(f *file, entry *zip.File, name string) error {
 	const encrypted = 1 // APPNOTE.TXT section 4.4.4, bit 0
 	if entry.Flags&encrypted != 0 {
-		o.missed(f, contentEncrypted, name)
+		o.noteMismatch(f, contentEncrypted, name)
 		return nil
 	}
 	r, err := entry.Open()
 	switch {
 	case errors.Is(err, zip.ErrAlgorithm):
-		o.missed(f, contentUnsupported, "zip method "+zipMethod(entry.Method))
+		o.noteMismatch(f, contentUnsupported, "zip method "+zipMethod(entry.Method))
 		return nil
 	case err != nil:
-		o.missed(f, contentBroken, name)
+		o.noteMismatch(f, contentBroken, name)
 		return nil
 	}
 	defer r.Close()
@@ -236,24 +236,24 @@ func zipMethod(method uint16) string {
 // openLocal opens the first file of an archive whose central directory is missing or broken.
 func (o *opener) openLocal(f *file, data []byte) error {
 	if len(data) < zipLocalSize || !bytes.HasPrefix(data, zipLocal) {
-		o.missed(f, contentBroken, "")
+		o.noteMismatch(f, contentBroken, "")
 		return nil
 	}
 	flags, method := binary.LittleEndian.Uint16(data[6:]), binary.LittleEndian.Uint16(data[8:])
 	begin := localData(data)
 	if begin >= len(data) {
-		o.missed(f, contentBroken, "")
+		o.noteMismatch(f, contentBroken, "")
 		return nil
 	}
 	name := string(data[zipLocalSize : zipLocalSize+int(binary.LittleEndian.Uint16(data[26:]))])
 	switch {
 	case flags&1 != 0:
-		o.missed(f, contentEncrypted, shortName(name))
+		o.noteMismatch(f, contentEncrypted, shortName(name))
 	case method == zip.Deflate:
 		r := flate.NewReader(bytes.NewReader(data[begin:]))
 		return o.openStream(&damaged{r}, path.Base(name), f, Zip)
 	default:
-		o.missed(f, contentBroken, "")
+		o.noteMismatch(f, contentBroken, "")
 	}
 	return nil
 }
@@ -270,7 +270,7 @@ func (d *damaged) Read(p []byte) (int, error) {
 }
 
 func (o *opener) openMessage(f *file) error {
-	data, err := o.all(f)
+	data, err := o.readAll(f)
 	if err != nil {
 		return err
 	}
@@ -280,12 +280,12 @@ func (o *opener) openMessage(f *file) error {
 			if len(types) <= maxNamed {
 				types = append(types, part.Type)
 			}
-			if err := o.open(inMemory(part.Body(), part.Name, f.inside(Message))); err != nil {
+			if err := o.open(inMemory(part.Body(), part.Name, f.containersWith(Message))); err != nil {
 				return err
 			}
 		}
 	}
-	o.missed(f, contentMessage, named(types))
+	o.noteMismatch(f, contentMessage, joinNames(types))
 	return nil
 }
 
@@ -328,11 +328,11 @@ func separators(box []byte) iter.Seq[int] {
 }
 
 func (o *opener) openBase64(f *file) error {
-	data, err := o.all(f)
+	data, err := o.readAll(f)
 	if err != nil {
 		return err
 	}
-	return o.open(inMemory(decodeBase64(data), f.name, f.inside(Base64)))
+	return o.open(inMemory(decodeBase64(data), f.name, f.containersWith(Base64)))
 }
 
 // decodeBase64 decodes a text, and those behind it: padding ends each.
@@ -355,7 +355,7 @@ func decodeBase64(text []byte) []byte {
 	return data
 }
 
-func named(names []string) string {
+func joinNames(names []string) string {
 	if len(names) > maxNamed {
 		names = append(names[:maxNamed:maxNamed], "…")
 	}
@@ -364,7 +364,7 @@ func named(names []string) string {
 
 // open opens a file, and the data after it.
 func (o *opener) open(f *file) error {
-	defer func(held int) { o.held = held }(o.held)
+	defer func(held int) { o.memoryUsed = held }(o.memoryUsed)
 	for f != nil {
 		next, err := o.openOne(f)
 		if err != nil {
@@ -380,7 +380,7 @@ func (o *opener) openOne(f *file) (next *file, err error) {
 	if o.files++; o.files > maxFiles {
 		return nil, &LimitError{"files", maxFiles}
 	}
-	if len(f.in) == maxNesting && kind.content != formatXML && kind.opens() {
+	if len(f.containers) == maxNesting && kind.content != formatXML && kind.opens() {
 		return nil, &LimitError{"nesting", maxNesting}
 	}
 	switch kind.content {
@@ -397,6 +397,6 @@ func (o *opener) openOne(f *file) (next *file, err error) {
 	case formatBase64:
 		return nil, o.openBase64(f)
 	}
-	o.missed(f, kind.content, kind.detail)
+	o.noteMismatch(f, kind.content, kind.detail)
 	return nil, nil
 }

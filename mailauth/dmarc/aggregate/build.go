@@ -11,37 +11,37 @@ const maxDepth = 64
 
 // A builder builds a report from the tags and texts of a scanner.
 type builder struct {
-	report *Report
-	number int // of the report in the file, from 0
-	room   *room
-	each   func(*Record) error
-	err    error // why to stop
-	scan   *scanner
+	report   *Report
+	number   int // of the report in the file, from 0
+	capacity *capacity
+	each     func(*Record) error
+	err      error // why to stop
+	scan     *scanner
 
-	stack   []frame
-	deep    int // elements open below maxDepth
-	tag     tag // that of the innermost element, while it is opened
-	text    []byte
-	overrun bool // text is cut
-	cut     bool // the XML ends inside a tag, comment or similar
+	stack        []frame
+	skippedDepth int // elements open below maxDepth
+	tag          tag // that of the innermost element, while it is opened
+	text         []byte
+	overrun      bool // text is cut
+	cut          bool // the XML ends inside a tag, comment or similar
 
-	policy      *Policy // that of the report, once it is read
-	rec         Record
-	inRecord    bool
-	counted     bool // rec has a count
-	uncountable bool // which is not a number
+	policy       *Policy // that of the report, once it is read
+	rec          Record
+	inRecord     bool
+	counted      bool // rec has a count
+	countInvalid bool // which is not a number
 
-	root   string // name of the first element
-	ended  bool   // the end tag of feedback was met
-	packed bool   // data other than XML follows: an archive, or XML in another encoding
-	has    struct{ feedback, metadata, policy, record bool }
-	faults map[faultKey]int // index in report.Faults
-	names  map[string]string
-	idn    map[string]string // names beyond ASCII, in their DNS form
+	root         string // name of the first element
+	ended        bool   // the end tag of feedback was met
+	trailingData bool   // data other than XML follows: an archive, or XML in another encoding
+	has          struct{ feedback, metadata, policy, record bool }
+	faults       map[faultKey]int // index in report.Faults
+	names        map[string]string
+	idn          map[string]string // names beyond ASCII, in their DNS form
 }
 
-// room is the remaining capacity for all reports of a file.
-type room struct{ records, faults, errors, extensions int }
+// capacity is the remaining capacity for all reports of a file.
+type capacity struct{ records, faults, errors, extensions int }
 
 type frame struct {
 	name    string
@@ -50,8 +50,8 @@ type frame struct {
 	wrapper bool // unknown; what is in it counts as if it were not there
 }
 
-// another reports whether a tag begins a report after this one, which may be truncated.
-func (b *builder) another(t tag) bool {
+// beginsReport reports whether a tag begins a report after this one, which may be truncated.
+func (b *builder) beginsReport(t tag) bool {
 	begun := b.has.metadata || b.has.policy || b.has.record
 	switch name := strings.ToLower(string(t.name)); name {
 	case feedback.name:
@@ -62,8 +62,8 @@ func (b *builder) another(t tag) bool {
 	return false
 }
 
-// around are the elements that are open around the reports of a file.
-func (b *builder) around() []frame {
+// enclosing are the elements that are open around the reports of a file.
+func (b *builder) enclosing() []frame {
 	n := 0
 	for n < len(b.stack) && b.stack[n].wrapper && b.stack[n].section == top {
 		n++
@@ -72,9 +72,9 @@ func (b *builder) around() []frame {
 }
 
 func (b *builder) startTag(t tag) {
-	if b.deep > 0 || len(b.stack) == maxDepth {
+	if b.skippedDepth > 0 || len(b.stack) == maxDepth {
 		if !t.empty {
-			b.deep++
+			b.skippedDepth++
 		}
 		return
 	}
@@ -93,21 +93,21 @@ func (b *builder) resolve(t tag) frame {
 	if len(b.stack) == 0 {
 		return b.resolveRoot(t, name)
 	}
-	if b.peek().leaf != nil {
-		if _, ok := b.known(b.parent(), name); !ok {
+	if b.innermost().leaf != nil {
+		if _, ok := b.lookup(b.parent(), name); !ok {
 			b.fault(unknown, b.pathOf(name), nil)
-			return frame{name: name, leaf: b.peek().leaf, wrapper: true} // such as <b>: its text counts
+			return frame{name: name, leaf: b.innermost().leaf, wrapper: true} // such as <b>: its text counts
 		}
 		b.fault(malformed, b.path(), t.name)
-		for b.peek().leaf != nil {
+		for b.innermost().leaf != nil {
 			b.close() // its end tag is missing
 		}
 	}
-	in := b.peek()
+	in := b.innermost()
 	if in.section == opaque {
 		return frame{name: name, section: opaque}
 	}
-	c, ok := b.known(in, name)
+	c, ok := b.lookup(in, name)
 	if !ok {
 		b.fault(unknown, b.pathOf(name), nil)
 		if in.section == top || in.section == feedback {
@@ -115,11 +115,11 @@ func (b *builder) resolve(t tag) frame {
 		}
 		return frame{name: name, section: opaque}
 	}
-	if c.odd != "" {
-		b.fault(c.odd, b.pathOf(name), nil)
+	if c.fault != "" {
+		b.fault(c.fault, b.pathOf(name), nil)
 	}
 	if c.section != nil && outermost[c.section.name].section != nil {
-		b.unwind()
+		b.closeSections()
 	}
 	return frame{name: name, section: c.section, leaf: c.leaf}
 }
@@ -147,9 +147,9 @@ func (b *builder) resolveRoot(t tag, name string) frame {
 	return frame{name: name, section: top, wrapper: true}
 }
 
-// known returns the meaning of a name below an element: as defined there, or if it has a single meaning anywhere,
+// lookup returns the meaning of a name below an element: as defined there, or if it has a single meaning anywhere,
 // regardless of case.
-func (b *builder) known(in *frame, name string) (child, bool) {
+func (b *builder) lookup(in *frame, name string) (child, bool) {
 	if c, ok := in.section.children[name]; ok && (c.section != nil || !in.wrapper) {
 		return c, true
 	}
@@ -161,24 +161,24 @@ func (b *builder) known(in *frame, name string) (child, bool) {
 		anywhere = inRecord
 	}
 	if c, ok := anywhere[name]; ok && (c.section != nil || !in.wrapper) {
-		return c.but(misplaced), true
+		return c.withFault(misplaced), true
 	}
 	if folded := strings.ToLower(name); folded != name {
-		c, ok := b.known(in, folded)
-		return c.but(oldName), ok
+		c, ok := b.lookup(in, folded)
+		return c.withFault(oldName), ok
 	}
 	return child{}, false
 }
 
-// unwind ends what a section of the report cannot be in.
-func (b *builder) unwind() {
-	for len(b.stack) > 0 && b.peek().section != feedback && b.peek().section != top {
+// closeSections ends what a section of the report cannot be in.
+func (b *builder) closeSections() {
+	for len(b.stack) > 0 && b.innermost().section != feedback && b.innermost().section != top {
 		b.fault(malformed, b.path(), nil)
 		b.close()
 	}
 }
 
-func (b *builder) peek() *frame { return &b.stack[len(b.stack)-1] }
+func (b *builder) innermost() *frame { return &b.stack[len(b.stack)-1] }
 
 func (b *builder) parent() *frame {
 	i := len(b.stack) - 1
@@ -190,8 +190,8 @@ func (b *builder) parent() *frame {
 
 // endTag closes the innermost element of a name, and those in it, whose end tags are missing.
 func (b *builder) endTag(name []byte) {
-	if b.deep > 0 {
-		b.deep--
+	if b.skippedDepth > 0 {
+		b.skippedDepth--
 		return
 	}
 	i := len(b.stack) - 1
@@ -210,7 +210,7 @@ func (b *builder) endTag(name []byte) {
 }
 
 func (b *builder) close() {
-	f := *b.peek()
+	f := *b.innermost()
 	switch {
 	case f.wrapper:
 	case f.leaf != nil:
@@ -223,18 +223,18 @@ func (b *builder) close() {
 }
 
 func (b *builder) chars(piece []byte, entities bool) {
-	if b.deep > 0 {
+	if b.skippedDepth > 0 {
 		return
 	}
-	if len(b.stack) == 0 || b.peek().leaf == nil {
-		if len(b.stack) > 0 && (b.peek().section == opaque || b.peek().section == top) {
+	if len(b.stack) == 0 || b.innermost().leaf == nil {
+		if len(b.stack) > 0 && (b.innermost().section == opaque || b.innermost().section == top) {
 			return
 		}
 		if len(b.stack) == 0 {
 			piece = bytes.ReplaceAll(piece, []byte("\ufeff"), nil)
 		}
-		if text := bytes.TrimLeft(piece, " \t\r\n"); b.ended && len(b.stack) == 0 && foreign(text) {
-			b.packed = true
+		if text := bytes.TrimLeft(piece, " \t\r\n"); b.ended && len(b.stack) == 0 && isOtherFormat(text) {
+			b.trailingData = true
 		}
 		for i, c := range piece {
 			if c > ' ' {
@@ -260,7 +260,7 @@ func (b *builder) path() string {
 	if len(b.stack) == 0 {
 		return ""
 	}
-	if f := b.peek(); f.leaf != nil {
+	if f := b.innermost(); f.leaf != nil {
 		return f.leaf.path
 	} else {
 		return f.section.name
@@ -284,18 +284,18 @@ func (b *builder) openPolicy() bool   { b.has.policy = true; return true }
 func (b *builder) closePolicy()       { b.policy = &b.report.Policy }
 
 func (b *builder) openRecord() bool {
-	if b.room.records == 0 {
+	if b.capacity.records == 0 {
 		b.report.Excess = true
 		b.fault(tooMany, "record", nil)
 		return false
 	}
-	b.room.records--
+	b.capacity.records--
 	line, _ := b.scan.place()
 	b.rec = Record{
 		Report: b.number, Number: b.report.Records + 1, Line: line, Policy: b.policy, Overrides: b.rec.Overrides[:0],
 		DKIMAuth: b.rec.DKIMAuth[:0], SPFAuth: b.rec.SPFAuth[:0], Extensions: b.rec.Extensions[:0],
 	}
-	b.inRecord, b.counted, b.uncountable = true, false, false
+	b.inRecord, b.counted, b.countInvalid = true, false, false
 	return true
 }
 
@@ -312,7 +312,7 @@ func (b *builder) closeRecord() {
 	if !b.counted {
 		b.fault(badCount, "row/count", nil)
 	}
-	if b.counted && !b.uncountable {
+	if b.counted && !b.countInvalid {
 		b.report.Read++
 		b.report.Messages += r.Count
 		b.err = b.each(r)
@@ -325,38 +325,40 @@ func (b *builder) require(path, value string) {
 	}
 }
 
-func (b *builder) openReason() bool { return more(b, &b.rec.Overrides, "policy_evaluated/reason") }
+func (b *builder) openReason() bool {
+	return appendEmpty(b, &b.rec.Overrides, "policy_evaluated/reason")
+}
 
 func (b *builder) closeReason() {
 	switch o := *last(b.rec.Overrides); {
 	case o == Override{}:
 		b.fault(empty, "policy_evaluated/reason", nil)
-		drop(&b.rec.Overrides)
+		removeLast(&b.rec.Overrides)
 	case o.Type == "":
 		b.fault(missing, "policy_evaluated/reason/type", []byte(o.Comment))
 	}
 }
 
-func (b *builder) openDKIM() bool { return more(b, &b.rec.DKIMAuth, "auth_results/dkim") }
+func (b *builder) openDKIM() bool { return appendEmpty(b, &b.rec.DKIMAuth, "auth_results/dkim") }
 
 func (b *builder) closeDKIM() {
 	d := *last(b.rec.DKIMAuth)
 	if (d == DKIMAuth{}) {
 		b.fault(empty, "auth_results/dkim", nil)
-		drop(&b.rec.DKIMAuth)
+		removeLast(&b.rec.DKIMAuth)
 		return
 	}
 	b.require("auth_results/dkim/domain", d.Domain)
 	b.require("auth_results/dkim/result", string(d.Result))
 }
 
-func (b *builder) openSPF() bool { return more(b, &b.rec.SPFAuth, "auth_results/spf") }
+func (b *builder) openSPF() bool { return appendEmpty(b, &b.rec.SPFAuth, "auth_results/spf") }
 
 func (b *builder) closeSPF() {
 	s := *last(b.rec.SPFAuth)
 	if (s == SPFAuth{}) {
 		b.fault(empty, "auth_results/spf", nil)
-		drop(&b.rec.SPFAuth)
+		removeLast(&b.rec.SPFAuth)
 		return
 	}
 	b.require("auth_results/spf/domain", s.Domain)
@@ -368,20 +370,20 @@ func (b *builder) openExtension() bool {
 	switch {
 	case b.inRecord:
 		list = &b.rec.Extensions
-	case b.room.extensions == 0:
+	case b.capacity.extensions == 0:
 		b.fault(tooMany, "extensions/extension", nil)
 		return false
 	default:
-		b.room.extensions--
+		b.capacity.extensions--
 	}
-	if more(b, list, "extensions/extension") {
+	if appendEmpty(b, list, "extensions/extension") {
 		*last(*list) = Extension{b.internText(attribute(b.tag.attributes, "name")),
 			b.internText(attribute(b.tag.attributes, "definition"))}
 	}
 	return false
 }
 
-func more[T any](b *builder, list *[]T, path string) bool {
+func appendEmpty[T any](b *builder, list *[]T, path string) bool {
 	if len(*list) == maxAuth {
 		b.fault(tooMany, path, nil)
 		return false
@@ -392,12 +394,12 @@ func more[T any](b *builder, list *[]T, path string) bool {
 
 func last[T any](list []T) *T { return &list[len(list)-1] }
 
-func drop[T any](list *[]T) { *list = (*list)[:len(*list)-1] }
+func removeLast[T any](list *[]T) { *list = (*list)[:len(*list)-1] }
 
 func (b *builder) fault(kind Kind, element string, value []byte) {
 	key := faultKey{kind, element}
 	i, ok := b.faults[key]
-	if !ok && (len(b.faults) >= maxFaults || b.room.faults == 0) {
+	if !ok && (len(b.faults) >= maxFaults || b.capacity.faults == 0) {
 		key.element = "" // one for all further elements
 		i, ok = b.faults[key]
 	}
@@ -405,7 +407,7 @@ func (b *builder) fault(kind Kind, element string, value []byte) {
 		i = len(b.report.Faults)
 		b.faults[key] = i
 		if key.element != "" {
-			b.room.faults--
+			b.capacity.faults--
 		}
 		b.report.Faults = append(b.report.Faults, Fault{Kind: kind, Element: key.element})
 	}

@@ -11,16 +11,16 @@ import (
 type Class string
 
 const (
-	legitimate Class = "legitimate" // its mail is authenticated by the domain or its organization
-	unlisted   Class = "unlisted"   // probably the domain's own, not authenticated
-	forwarding Class = "forwarding" // it passes on what others sent
-	spoofing   Class = "spoofing"   // there is evidence that it forges
-	unclear    Class = "unknown"    // the report does not tell
+	legitimate    Class = "legitimate" // its mail is authenticated by the domain or its organization
+	unlisted      Class = "unlisted"   // probably the domain's own, not authenticated
+	forwarding    Class = "forwarding" // it passes on what others sent
+	spoofing      Class = "spoofing"   // there is evidence that it forges
+	unknownSource Class = "unknown"    // the report does not tell
 )
 
 // Values lists the classes.
 func (Class) Values() []string {
-	return kit.Values(legitimate, unlisted, forwarding, spoofing, unclear)
+	return kit.Values(legitimate, unlisted, forwarding, spoofing, unknownSource)
 }
 
 // A Reason is the rule that classified a source: foreign_domain, spf_aligned, known_forwarder, forwarding_override,
@@ -45,17 +45,17 @@ const (
 	reasonHosting         Reason = "hosting_provider"
 	reasonRelated         Reason = "related_domain"
 	reasonContradiction   Reason = "contradiction"
-	reasonBroken          Reason = "broken_signature"
-	reasonStranger        Reason = "unrelated_domain"
+	reasonBrokenSignature Reason = "broken_signature"
+	reasonUnrelatedDomain Reason = "unrelated_domain"
 	reasonNotChecked      Reason = "not_checked"
 	reasonNoResults       Reason = "no_results"
 	reasonOwnName         Reason = "own_name"
 	reasonNetwork         Reason = "shared_network"
-	reasonFollowing       Reason = "same_days"
-	reasonDenied          Reason = "spf_denied"
+	reasonSameDays        Reason = "same_days"
+	reasonSPFDenied       Reason = "spf_denied"
 	reasonForgedPath      Reason = "forged_return_path"
 	reasonScattered       Reason = "scattered"
-	reasonNothing         Reason = "unauthenticated"
+	reasonUnauthenticated Reason = "unauthenticated"
 	reasonNoMessages      Reason = "no_messages"
 )
 
@@ -77,24 +77,24 @@ var explanations = map[Reason]string{
 	reasonMailboxRelay:  "It is a mailbox provider, and nothing in its messages passes, as after forwarding.",
 	reasonRelated:       "Its messages are authenticated by a domain of the same organization that is not aligned.",
 	reasonContradiction: "The receiver's evaluation contradicts its own results.",
-	reasonBroken: "Its messages carry signatures of the domain that do not verify, as after a change by a mailing " +
-		"list.",
-	reasonStranger: "Its messages are authenticated by a domain that has nothing to do with yours: a service " +
+	reasonBrokenSignature: "Its messages carry signatures of the domain that do not verify, as after a change by a " +
+		"mailing list.",
+	reasonUnrelatedDomain: "Its messages are authenticated by a domain that has nothing to do with yours: a service " +
 		"that is not set up, a forwarder, or somebody else.",
 	reasonNotChecked: "The receiver could not evaluate SPF or DKIM of the domain for its messages.",
 	reasonNoResults:  "Its messages fail, and the report does not say in defined words what DKIM and SPF found.",
 	reasonOwnName:    "Nothing in its messages is authenticated, but its name in reverse DNS is one of the domain.",
 	reasonNetwork:    "Nothing in its messages is authenticated, but it is in the same network as a source that passes.",
-	reasonFollowing: "Nothing in its messages is authenticated, but its volume rises and falls with that of the mail " +
+	reasonSameDays: "Nothing in its messages is authenticated, but its volume rises and falls with that of the mail " +
 		"that passes.",
-	reasonDenied: "The SPF record of the domain says that it may not send, and it does not sign as the domain's own " +
+	reasonSPFDenied: "The SPF record of the domain says that it may not send, and it does not sign as the domain's own " +
 		"mail does.",
 	reasonForgedPath: "Its messages name a return path whose owner does not let it send, and are not signed as the " +
 		"domain's own mail is.",
 	reasonScattered: "It is one of many sources in as many networks that send a few messages each, unlike the domain's " +
 		"own mail, which is signed.",
-	reasonNothing: "Nothing in its messages is authenticated, and nothing shows whose they are: a server that nobody " +
-		"listed and a forger look alike.",
+	reasonUnauthenticated: "Nothing in its messages is authenticated, and nothing shows whose they are: a server that " +
+		"nobody listed and a forger look alike.",
 	reasonNoMessages: "The report counts no message of it.",
 }
 
@@ -102,70 +102,71 @@ var explanations = map[Reason]string{
 func (Reason) Values() []string {
 	return kit.Values(reasonForeignDomain, reasonSPF, reasonForwarder, reasonOverride, reasonGateway,
 		reasonServiceSigned, reasonDKIMSurvived, reasonSharedSignature, reasonDKIM, reasonService, reasonMailboxRelay,
-		reasonHosting, reasonRelated, reasonContradiction, reasonBroken, reasonStranger, reasonNotChecked,
-		reasonNoResults, reasonOwnName, reasonNetwork, reasonFollowing, reasonDenied, reasonForgedPath, reasonScattered,
-		reasonNothing, reasonNoMessages)
+		reasonHosting, reasonRelated, reasonContradiction, reasonBrokenSignature, reasonUnrelatedDomain, reasonNotChecked,
+		reasonNoResults, reasonOwnName, reasonNetwork, reasonSameDays, reasonSPFDenied, reasonForgedPath, reasonScattered,
+		reasonUnauthenticated, reasonNoMessages)
 }
 
 // classify classifies a source. The first rule that applies decides.
 func (c *collector) classify(t *tally) (Class, Reason) {
-	if class, reason, known := c.known(t); known {
+	if class, reason, known := c.classifyByMessages(t); known {
 		return class, reason
 	}
-	saw := func(s traits) bool { return t.seen&s != 0 }
+	has := func(s traits) bool { return t.traits&s != 0 }
 	switch network := networkOf(t.ip, 24, 48); {
-	case saw(sawOwnName):
+	case has(traitOwnName):
 		return unlisted, reasonOwnName
 	case c.networks[network]:
 		return unlisted, reasonNetwork
-	case saw(sawFollowing):
-		return unlisted, reasonFollowing
-	case !c.signed(): // forwarded mail of the domain would look as forged mail does
-		return unclear, reasonNothing
-	case saw(sawDenied):
-		return spoofing, reasonDenied
-	case saw(sawForgedPath):
+	case has(traitSameDays):
+		return unlisted, reasonSameDays
+	case !c.signsMail(): // forwarded mail of the domain would look as forged mail does
+		return unknownSource, reasonUnauthenticated
+	case has(traitSPFDenied):
+		return spoofing, reasonSPFDenied
+	case has(traitForgedPath):
 		return spoofing, reasonForgedPath
-	case c.scatter && t.messages <= scatteredMessages:
+	case c.scattered && t.messages <= scatteredMessages:
 		return spoofing, reasonScattered
 	}
-	return unclear, reasonNothing
+	return unknownSource, reasonUnauthenticated
 }
 
-// known classifies a source by its own messages, if they allow that.
-func (c *collector) known(t *tally) (class Class, reason Reason, known bool) {
-	saw := func(s traits) bool { return t.seen&s != 0 }
-	class, known = unclear, true
+// classifyByMessages classifies a source by its own messages, if they allow that.
+func (c *collector) classifyByMessages(t *tally) (class Class, reason Reason, known bool) {
+	has := func(s traits) bool { return t.traits&s != 0 }
+	class, known = unknownSource, true
 	switch {
 	case t.messages == 0:
 		reason = reasonNoMessages
-	case saw(sawForeignFrom) && !saw(sawCovered):
+	case has(traitForeignFrom) && !has(traitCoveredFrom):
 		reason = reasonForeignDomain
-	case saw(sawSPF):
+	case has(traitSPF):
 		class, reason = legitimate, reasonSPF
 	case 2*t.overridden > t.messages:
 		class, reason = forwarding, reasonOverride
-	case t.service != nil && t.service.Category == provider.Gateway && !healthy(t.messages-t.pass, t.messages):
+	case t.service != nil && t.service.Category == provider.Gateway && !isHealthy(t.messages-t.pass, t.messages):
 		reason = reasonGateway // they are outbound as often as inbound
 	case t.service != nil && t.service.Category.Relays():
 		class, reason = forwarding, reasonForwarder
-	case saw(sawDKIM | sawDKIMElse):
+	case has(traitDKIM | traitDKIMForeignSPF):
 		class, reason = c.classifySigned(t)
 	case t.service != nil:
 		class, reason = classifyService(t)
-	case saw(sawRelated):
+	case has(traitRelated):
 		class, reason = legitimate, reasonRelated
-	case saw(sawContradiction):
+	case has(traitContradiction):
 		reason = reasonContradiction
-	case saw(sawBroken) && c.direct[t.selectors[1]] && saw(sawStranger):
-		class, reason = forwarding, reasonBroken
-	case saw(sawStranger):
-		reason = reasonStranger
-	case saw(sawBroken) && (c.direct[t.selectors[1]] || len(c.direct) == 0): // a forger would hardly know the selector
-		reason = reasonBroken
-	case saw(sawError):
+	case has(traitBrokenSignature) && c.directSelectors[t.selectors[1]] && has(traitForeign):
+		class, reason = forwarding, reasonBrokenSignature
+	case has(traitForeign):
+		reason = reasonUnrelatedDomain
+	// a forger would hardly know the selector
+	case has(traitBrokenSignature) && (c.directSelectors[t.selectors[1]] || len(c.directSelectors) == 0):
+		reason = reasonBrokenSignature
+	case has(traitNotChecked):
 		reason = reasonNotChecked
-	case saw(sawNoResults):
+	case has(traitNoResults):
 		reason = reasonNoResults
 	default:
 		return "", "", false
@@ -181,9 +182,9 @@ func (c *collector) classifySigned(t *tally) (Class, Reason) {
 	switch {
 	case t.service != nil && !t.service.Category.Hosts():
 		return legitimate, reasonServiceSigned
-	case c.direct[t.selectors[0]] && t.seen&sawDKIM != 0, t.service != nil && t.seen&sawDKIM != 0:
+	case c.directSelectors[t.selectors[0]] && t.traits&traitDKIM != 0, t.service != nil && t.traits&traitDKIM != 0:
 		return forwarding, reasonDKIMSurvived
-	case c.direct[t.selectors[0]]:
+	case c.directSelectors[t.selectors[0]]:
 		return forwarding, reasonSharedSignature
 	}
 	return legitimate, reasonDKIM
@@ -195,7 +196,7 @@ func (c *collector) classifySigned(t *tally) (Class, Reason) {
 func classifyService(t *tally) (Class, Reason) {
 	switch {
 	case t.service.Category == provider.Hosting && t.basis() == provider.BasisPTR:
-		return unclear, reasonHosting
+		return unknownSource, reasonHosting
 	case t.service.Category.Hosts() && t.basis() == provider.BasisPTR:
 		return forwarding, reasonMailboxRelay
 	}
@@ -203,33 +204,34 @@ func classifyService(t *tally) (Class, Reason) {
 }
 
 const (
-	// signedPercent is the share of passing mail with a valid signature where all servers sign: some signatures break.
-	signedPercent = 95
+	// minSignedPercent is the share of passing mail with a valid signature where all servers sign: some signatures
+	// break.
+	minSignedPercent = 95
 	// Forged mail that is sent by a botnet comes from many networks, a few messages from each. Servers of one owner
 	// are in a few networks; those of forwarders pass on signatures.
 	scatteredNetworks = 20
 	scatteredMessages = 10
 )
 
-// signed reports whether the domain's own mail is signed, so that mail without a signature of the domain is not its
+// signsMail reports whether the domain's own mail is signed, so that mail without a signature of the domain is not its
 // own forwarded mail. If nothing passes at all, nothing is forwarded.
-func (c *collector) signed() bool {
-	return c.totals.DKIMAlignedCount*100 >= c.totals.PassCount*signedPercent
+func (c *collector) signsMail() bool {
+	return c.totals.DKIMAlignedCount*100 >= c.totals.PassCount*minSignedPercent
 }
 
-func (c *collector) survey() {
+func (c *collector) surveyNetworks() {
 	c.networks = map[netip.Prefix]bool{}
 	others := map[netip.Prefix]bool{}
 	for t := range c.tallies.all() {
-		switch class, _, known := c.known(t); {
+		switch class, _, known := c.classifyByMessages(t); {
 		case !t.ip.IsValid():
-		case class == legitimate && t.pass > 0 && len(c.networks) < maxApart:
+		case class == legitimate && t.pass > 0 && len(c.networks) < maxDistinctNames:
 			c.networks[networkOf(t.ip, 24, 48)] = true
 		case !known && t.messages <= scatteredMessages && len(others) < scatteredNetworks:
 			others[networkOf(t.ip, 16, 32)] = true
 		}
 	}
-	c.scatter = len(others) == scatteredNetworks
+	c.scattered = len(others) == scatteredNetworks
 }
 
 // networkOf returns the network of an address, of so many bits by family; of no address the zero Prefix.

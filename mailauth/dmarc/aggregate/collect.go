@@ -12,10 +12,10 @@ import (
 
 // The bounds of what is kept of a report, whatever is in its records. The rest is counted, not named.
 const (
-	maxSources  = 500    // sources in the reply, as many as people go through
-	maxBadTexts = 100    // distinct texts in place of addresses
-	maxApart    = 10_000 // distinct domains and selectors for classifying sources
-	maxListed   = 20     // domains that a finding is about
+	maxSources       = 500    // sources in the reply, as many as people go through
+	maxBadTexts      = 100    // distinct texts in place of addresses
+	maxDistinctNames = 10_000 // distinct domains and selectors for classifying sources
+	maxListed        = 20     // domains that a finding is about
 )
 
 // An alignment holds the alignment modes of a report's policy, and the requested handling of failures.
@@ -43,49 +43,49 @@ var organization = policy.PublicSuffixOrganizational
 type traits uint16
 
 const (
-	sawSPF           traits = 1 << iota // SPF passed, aligned
-	sawDKIM                             // DKIM passed, aligned, and SPF passed for no domain
-	sawDKIMElse                         // DKIM passed, aligned, and SPF passed for a foreign domain
-	sawRelated                          // nothing aligned; an identity of the owner's organization passed
-	sawStranger                         // nothing aligned; a foreign identity passed
-	sawNothing                          // nothing passed
-	sawBroken                           // likewise nothing of the owner, but there was a signature of the owner
-	sawError                            // nothing passed, and the receiver could not check
-	sawNoResults                        // nothing passed, and the receiver does not say what it checked
-	sawContradiction                    // something passed by policy_evaluated, nothing by auth_results
-	sawForeignFrom                      // the From field names a foreign domain
-	sawCovered                          // the From field names a domain that the report is about
-	sawDenied                           // the owner's SPF record says that it may not send
-	sawForgedPath                       // likewise the record of a foreign domain in the return path
-	sawOwnName                          // its confirmed name in reverse DNS is one of the domain
-	sawFollowing                        // its volume follows that of the mail that passes
+	traitSPF             traits = 1 << iota // SPF passed, aligned
+	traitDKIM                               // DKIM passed, aligned, and SPF passed for no domain
+	traitDKIMForeignSPF                     // DKIM passed, aligned, and SPF passed for a foreign domain
+	traitRelated                            // nothing aligned; an identity of the owner's organization passed
+	traitForeign                            // nothing aligned; a foreign identity passed
+	traitUnauthenticated                    // nothing passed
+	traitBrokenSignature                    // likewise nothing of the owner, but there was a signature of the owner
+	traitNotChecked                         // nothing passed, and the receiver could not check
+	traitNoResults                          // nothing passed, and the receiver does not say what it checked
+	traitContradiction                      // something passed by policy_evaluated, nothing by auth_results
+	traitForeignFrom                        // the From field names a foreign domain
+	traitCoveredFrom                        // the From field names a domain that the report is about
+	traitSPFDenied                          // the owner's SPF record says that it may not send
+	traitForgedPath                         // likewise the record of a foreign domain in the return path
+	traitOwnName                            // its confirmed name in reverse DNS is one of the domain
+	traitSameDays                           // its volume follows that of the mail that passes
 )
 
 type collector struct {
-	given map[int]alignment // of the reports to sum up, by number; nil while unknown
-	used  map[int]alignment // that their records were read by
-	align alignment         // of the report that is being read
+	alignments     map[int]alignment // of the reports to sum up, by number; nil while unknown
+	usedAlignments map[int]alignment // that their records were read by
+	alignment      alignment         // of the report that is being read
 
-	totals   Totals
-	passed   map[int]int64 // messages that passed, by report
-	networks map[netip.Prefix]bool
-	scatter  bool // sources without passing mail are spread over many networks
-	tallies  tallies
-	byIP     map[netip.Addr]int32
-	byText   map[string]int32
+	totals    Totals
+	passed    map[int]int64 // messages that passed, by report
+	networks  map[netip.Prefix]bool
+	scattered bool // sources without passing mail are spread over many networks
+	tallies   tallies
+	byIP      map[netip.Addr]int32
+	byText    map[string]int32
 
-	details map[int32]*source // by index in tallies; nil once there are more than most
-	most    int
+	details     map[int32]*source // by index in tallies; nil once there are more than most
+	maxDetailed int
 
-	selectors map[string]int32 // "selector domain" of the owner's signatures, numbered from 1
-	direct    map[int32]bool   // those that passed from an address that SPF authorizes
-	orgs      map[string]string
+	selectors       map[string]int32 // "selector domain" of the owner's signatures, numbered from 1
+	directSelectors map[int32]bool   // those that passed from an address that SPF authorizes
+	organizations   map[string]string
 
-	strangers map[string]*string
+	foreignDomains map[string]*string
 
 	contradictions contradictions
 	oddities       oddities
-	handled        map[int]*handling // of what failed, by report
+	handlings      map[int]*handling // of what failed, by report
 }
 
 // contradictions counts messages of records that contradict themselves.
@@ -95,28 +95,30 @@ type contradictions struct {
 }
 
 type oddities struct {
-	foreign    counts[string] // From fields with domains of others
-	permError  counts[string] // domains of the owner for which SPF cannot be evaluated
-	badKeys    counts[string] // the owner's selectors whose key cannot be used
-	broken     counts[string] // the owner's selectors whose signatures break where SPF passes
-	strict     counts[string] // identities that fail only by strict alignment
-	spared     counts[string] // From fields of failed mail to which an enforcing policy was not applied
-	sparedWhy  counts[OverrideType]
-	local      counts[string] // comments on overrides by local policy
-	noResults  int64          // records without results
-	passedLost int64          // messages that passed and were not delivered all the same
+	foreign            counts[string] // From fields with domains of others
+	permError          counts[string] // domains of the owner for which SPF cannot be evaluated
+	badKeys            counts[string] // the owner's selectors whose key cannot be used
+	broken             counts[string] // the owner's selectors whose signatures break where SPF passes
+	strictOnly         counts[string] // identities that fail only by strict alignment
+	spared             counts[string] // From fields of failed mail to which an enforcing policy was not applied
+	sparedReasons      counts[OverrideType]
+	local              counts[string] // comments on overrides by local policy
+	noResults          int64          // records without results
+	passedNotDelivered int64          // messages that passed and were not delivered all the same
 }
 
-func newCollector(given map[int]alignment, most int) *collector {
+func newCollector(alignments map[int]alignment, maxDetailed int) *collector {
 	return &collector{
-		given: given, most: most, used: map[int]alignment{}, passed: map[int]int64{}, handled: map[int]*handling{},
-		byIP: map[netip.Addr]int32{}, byText: map[string]int32{}, details: map[int32]*source{},
-		selectors: map[string]int32{}, direct: map[int32]bool{}, orgs: map[string]string{}, strangers: map[string]*string{},
+		alignments: alignments, maxDetailed: maxDetailed, usedAlignments: map[int]alignment{}, passed: map[int]int64{},
+		handlings: map[int]*handling{},
+		byIP:      map[netip.Addr]int32{}, byText: map[string]int32{}, details: map[int32]*source{},
+		selectors: map[string]int32{}, directSelectors: map[int32]bool{}, organizations: map[string]string{},
+		foreignDomains: map[string]*string{},
 	}
 }
 
-// until wraps a consumer of records to stop when a context ends, which it checks periodically.
-func until(ctx context.Context, each func(*Record) error) func(*Record) error {
+// untilDone wraps a consumer of records to stop when a context ends, which it checks periodically.
+func untilDone(ctx context.Context, each func(*Record) error) func(*Record) error {
 	const checkEvery = 100 // records: a fraction of a millisecond
 	return func(r *Record) error {
 		if r.Number%checkEvery == 0 && ctx.Err() != nil {
@@ -127,39 +129,39 @@ func until(ctx context.Context, each func(*Record) error) func(*Record) error {
 }
 
 func (c *collector) add(r *Record) error {
-	if !c.enter(r) {
+	if !c.setAlignment(r) {
 		return nil
 	}
-	at := c.tally(r)
+	at := c.tallyOf(r)
 	o := c.observe(r)
-	c.sum(c.tallies.at(at), r, &o)
-	c.note(r, &o)
+	c.addToTally(c.tallies.at(at), r, &o)
+	c.noteOddities(r, &o)
 	if c.details != nil {
 		c.details[at].add(r)
 	}
 	return nil
 }
 
-// enter sets what the alignment of a record depends on. It reports whether its report is one of those to sum up.
-func (c *collector) enter(r *Record) (ok bool) {
-	if c.given != nil {
-		c.align, ok = c.given[r.Report]
+// setAlignment sets what the alignment of a record depends on. It reports whether its report is one of those to sum up.
+func (c *collector) setAlignment(r *Record) (ok bool) {
+	if c.alignments != nil {
+		c.alignment, ok = c.alignments[r.Report]
 		return ok
 	}
-	c.align = c.used[r.Report]
-	if c.align.organization == "" {
-		c.align.organization = c.org(r.HeaderFrom) // a guess while the policy is unknown
+	c.alignment = c.usedAlignments[r.Report]
+	if c.alignment.organization == "" {
+		c.alignment.organization = c.organizationOf(r.HeaderFrom) // a guess while the policy is unknown
 		if r.Policy != nil {
-			c.align = alignmentOf(r.Policy, c.align)
+			c.alignment = alignmentOf(r.Policy, c.alignment)
 		}
-		c.used[r.Report] = c.align
+		c.usedAlignments[r.Report] = c.alignment
 	}
 	return true
 }
 
 // addDetails adds one record to the details of its source, if that is one of the largest.
 func (c *collector) addDetails(r *Record) error {
-	if !c.enter(r) {
+	if !c.setAlignment(r) {
 		return nil
 	}
 	if at, ok := c.find(r); ok && c.details[at] != nil {
@@ -180,7 +182,7 @@ func (c *collector) find(r *Record) (at int32, ok bool) {
 	return at, ok
 }
 
-func (c *collector) tally(r *Record) int32 {
+func (c *collector) tallyOf(r *Record) int32 {
 	at, ok := c.find(r)
 	if ok {
 		return at
@@ -196,7 +198,7 @@ func (c *collector) tally(r *Record) int32 {
 		at = c.tallies.add(t)
 		c.byText[*t.text] = at
 	}
-	if c.tallies.count > c.most {
+	if c.tallies.count > c.maxDetailed {
 		c.details = nil
 	}
 	if c.details != nil {
@@ -205,7 +207,7 @@ func (c *collector) tally(r *Record) int32 {
 	return at
 }
 
-func (c *collector) sum(t *tally, r *Record, o *observation) {
+func (c *collector) addToTally(t *tally, r *Record, o *observation) {
 	n := r.Count
 	t.messages += n
 	c.totals.MessageCount += n
@@ -237,10 +239,10 @@ func (c *collector) sum(t *tally, r *Record, o *observation) {
 	if n == 0 {
 		return
 	}
-	t.seen |= o.signs
+	t.traits |= o.traits
 	t.vote(o, n)
-	if t.stranger == nil && o.stranger != "" {
-		t.stranger = c.shared(o.stranger)
+	if t.foreignDomain == nil && o.foreignDomain != "" {
+		t.foreignDomain = c.internDomain(o.foreignDomain)
 	}
 	for i, selector := range o.selectors {
 		t.selectors[i] = cmp.Or(t.selectors[i], selector)
@@ -260,21 +262,21 @@ func (d *Dispositions) add(disposition Disposition, n int64) {
 	}
 }
 
-// org returns the organizational domain of a name, mostly from memory.
-func (c *collector) org(name string) string {
-	if org, ok := c.orgs[name]; ok {
+// organizationOf returns the organizational domain of a name, mostly from memory.
+func (c *collector) organizationOf(name string) string {
+	if org, ok := c.organizations[name]; ok {
 		return org
 	}
-	if len(c.orgs) >= maxApart {
-		clear(c.orgs)
+	if len(c.organizations) >= maxDistinctNames {
+		clear(c.organizations)
 	}
 	org := organization(name)
-	c.orgs[name] = org
+	c.organizations[name] = org
 	return org
 }
 
-// number returns the number of a selector of the owner, 0 if there are too many.
-func (c *collector) number(d *DKIMAuth) int32 {
+// selectorNumber returns the number of a selector of the owner, 0 if there are too many.
+func (c *collector) selectorNumber(d *DKIMAuth) int32 {
 	if d.Selector == "" {
 		return 0
 	}
@@ -282,7 +284,7 @@ func (c *collector) number(d *DKIMAuth) int32 {
 	if n, ok := c.selectors[key]; ok {
 		return n
 	}
-	if len(c.selectors) >= maxApart {
+	if len(c.selectors) >= maxDistinctNames {
 		return 0
 	}
 	n := int32(len(c.selectors) + 1)
@@ -290,25 +292,25 @@ func (c *collector) number(d *DKIMAuth) int32 {
 	return n
 }
 
-// shared returns one copy of a name for all sources; if there are too many, a word for the others.
-func (c *collector) shared(name string) *string {
-	kept, ok := c.strangers[name]
-	if !ok && (len(c.strangers) >= maxApart || len(name) > maxDomain) {
+// internDomain returns one copy of a name for all sources; if there are too many, a word for the others.
+func (c *collector) internDomain(name string) *string {
+	kept, ok := c.foreignDomains[name]
+	if !ok && (len(c.foreignDomains) >= maxDistinctNames || len(name) > maxDomain) {
 		name = otherDomains
-		kept, ok = c.strangers[name]
+		kept, ok = c.foreignDomains[name]
 	}
 	if !ok {
 		kept = &name
-		c.strangers[name] = kept
+		c.foreignDomains[name] = kept
 	}
 	return kept
 }
 
 const otherDomains = "other domains"
 
-// largest returns the largest sources, the largest first, those of one size by address. Where there are
+// largestSources returns the largest sources, the largest first, those of one size by address. Where there are
 // more than are kept, they are without details.
-func (c *collector) largest() []*source {
+func (c *collector) largestSources() []*source {
 	order := make([]int32, c.tallies.count)
 	for i := range order {
 		order[i] = int32(i)
@@ -321,22 +323,22 @@ func (c *collector) largest() []*source {
 		}
 		return by
 	})
-	list := make([]*source, 0, min(len(order), c.most))
-	for _, at := range order[:min(len(order), c.most)] {
+	list := make([]*source, 0, min(len(order), c.maxDetailed))
+	for _, at := range order[:min(len(order), c.maxDetailed)] {
 		s := c.details[at]
 		if s == nil {
 			s = &source{}
 		}
-		s.at, s.tally = at, c.tallies.at(at)
+		s.index, s.tally = at, c.tallies.at(at)
 		list = append(list, s)
 	}
 	return list
 }
 
-// detail makes addDetails fill these sources.
-func (c *collector) detail(top []*source) {
+// keepDetails makes addDetails fill these sources.
+func (c *collector) keepDetails(top []*source) {
 	c.details = map[int32]*source{}
 	for _, s := range top {
-		c.details[s.at] = s
+		c.details[s.index] = s
 	}
 }

@@ -18,26 +18,26 @@ const (
 )
 
 type opener struct {
-	each  func(*Record) error
-	left  int64      // bytes that may still be expanded
-	limit LimitError // the error when none are left
-	files int        // that were examined
-	held  int        // bytes that were expanded into memory, and are still looked into
-	room  room
+	each       func(*Record) error
+	remaining  int64      // bytes that may still be expanded
+	limit      LimitError // the error when none are left
+	files      int        // that were examined
+	memoryUsed int        // bytes that were expanded into memory, and are still looked into
+	capacity   capacity
 
 	names map[string]string // that are used again
 	idn   map[string]string // names beyond ASCII, in their DNS form
 
-	found File
-	miss  *notReportError // the most telling of what was found instead
+	found    File
+	mismatch *notReportError // the most telling of what was found instead
 }
 
 type file struct {
-	name string
-	in   []Container
-	head []byte
-	data []byte // all of it, if it is in memory
-	rest io.Reader
+	name       string
+	containers []Container
+	head       []byte
+	data       []byte // all of it, if it is in memory
+	reader     io.Reader
 }
 
 func inMemory(data []byte, name string, in []Container) *file {
@@ -49,7 +49,7 @@ func shortName(name string) string {
 	return strings.ToValidUTF8(name[:min(len(name), maxName)], "\ufffd")
 }
 
-func (o *opener) streamed(r io.Reader, name string, in []Container) (*file, error) {
+func (o *opener) newStream(r io.Reader, name string, in []Container) (*file, error) {
 	b := bufio.NewReaderSize(&limited{o, r}, headSize)
 	head, err := b.Peek(headSize)
 	if len(head) == 0 && err != io.EOF || errors.Is(err, &o.limit) {
@@ -58,14 +58,14 @@ func (o *opener) streamed(r io.Reader, name string, in []Container) (*file, erro
 	return &file{shortName(name), in, head, nil, b}, nil
 }
 
-// all returns the contents of a file. What is expanded to that end must not be larger than what may be sent.
-func (o *opener) all(f *file) ([]byte, error) {
+// readAll returns the contents of a file. What is expanded to that end must not be larger than what may be sent.
+func (o *opener) readAll(f *file) ([]byte, error) {
 	if f.data != nil {
 		return f.data, nil
 	}
-	room := MaxSent - o.held
-	data, err := io.ReadAll(io.LimitReader(f.rest, int64(room)+1))
-	if o.held += len(data); len(data) > room {
+	room := MaxSent - o.memoryUsed
+	data, err := io.ReadAll(io.LimitReader(f.reader, int64(room)+1))
+	if o.memoryUsed += len(data); len(data) > room {
 		return nil, &LimitError{"size", MaxSent}
 	}
 	if limit, ok := errors.AsType[*LimitError](err); ok {
@@ -74,7 +74,7 @@ func (o *opener) all(f *file) ([]byte, error) {
 	return data, nil // as far as it can be expanded
 }
 
-func (f *file) inside(c Container) []Container { return append(slices.Clip(f.in), c) }
+func (f *file) containersWith(c Container) []Container { return append(slices.Clip(f.containers), c) }
 
 type limited struct {
 	o *opener
@@ -83,7 +83,7 @@ type limited struct {
 
 func (l *limited) Read(p []byte) (int, error) {
 	n, err := l.r.Read(p)
-	if l.o.left -= int64(n); l.o.left < 0 {
+	if l.o.remaining -= int64(n); l.o.remaining < 0 {
 		return 0, &l.o.limit
 	}
 	return n, err
@@ -98,8 +98,8 @@ func (o *opener) openXML(f *file) error {
 		if err != nil {
 			return err
 		}
-		around = b.around()
-		if s.next && b.ended {
+		around = b.enclosing()
+		if s.anotherReport && b.ended {
 			b.stack = nil // they are still open
 		}
 		switch {
@@ -107,45 +107,45 @@ func (o *opener) openXML(f *file) error {
 			return &LimitError{"reports", maxReports}
 		case b.isReport():
 			b.finish()
-			b.report.Container, b.report.Name = f.in, f.name
+			b.report.Container, b.report.Name = f.containers, f.name
 			o.found.Reports = append(o.found.Reports, b.report)
 		case !found:
-			o.missedXML(f, b)
+			o.noteXML(f, b)
 		case b.cut || b.root != "":
-			o.lost("what follows the last report in " + cmp.Or(f.name, "the XML"))
+			o.noteUnread("what follows the last report in " + cmp.Or(f.name, "the XML"))
 		}
-		if b.packed || b.ended && b.cut {
-			o.lost("what follows the XML in " + cmp.Or(f.name, "the file"))
+		if b.trailingData || b.ended && b.cut {
+			o.noteUnread("what follows the XML in " + cmp.Or(f.name, "the file"))
 		}
-		if !s.next {
+		if !s.anotherReport {
 			return nil
 		}
 	}
 }
 
-func (o *opener) missedXML(f *file, b *builder) {
+func (o *opener) noteXML(f *file, b *builder) {
 	switch {
 	case strings.EqualFold(b.root, "html"):
-		o.missed(f, contentHTML, "")
+		o.noteMismatch(f, contentHTML, "")
 	case b.root != "":
-		o.missed(f, contentXML, b.root)
+		o.noteMismatch(f, contentXML, b.root)
 	case b.scan.err != nil:
-		o.missed(f, contentBroken, "")
+		o.noteMismatch(f, contentBroken, "")
 	default:
-		o.missed(f, contentText, "")
+		o.noteMismatch(f, contentText, "")
 	}
 }
 
-// lost notes what cannot be opened, in which there may be reports.
-func (o *opener) lost(name string) {
+// noteUnread notes what cannot be opened, in which there may be reports.
+func (o *opener) noteUnread(name string) {
 	if len(o.found.Unread) < maxUnread {
 		o.found.Unread = append(o.found.Unread, name)
 	}
 }
 
-// behind returns what follows an archive in the same file: another one, or XML; nil if there are only the zeros that
-// fill a block.
-func (o *opener) behind(f *file, rest io.Reader) *file {
+// afterArchive returns what follows an archive in the same file: another one, or XML; nil if there are only the zeros
+// that fill a block.
+func (o *opener) afterArchive(f *file, rest io.Reader) *file {
 	b := bufio.NewReaderSize(rest, headSize)
 	for {
 		c, err := b.ReadByte()
@@ -158,20 +158,20 @@ func (o *opener) behind(f *file, rest io.Reader) *file {
 	}
 	_ = b.UnreadByte() // it was read
 	head, _ := b.Peek(headSize)
-	return &file{f.name, f.in, head, nil, b}
+	return &file{f.name, f.containers, head, nil, b}
 }
 
-// telling orders what was found by how much it reveals about the mistake.
-var telling = []content{contentEmpty, contentText, contentBinary, contentHTML, contentMessage, contentArchive,
+// contentOrder orders what was found by how much it reveals about the mistake.
+var contentOrder = []content{contentEmpty, contentText, contentBinary, contentHTML, contentMessage, contentArchive,
 	contentNoFiles, contentXML, contentJSON, contentCSV, contentBroken, contentUnsupported, contentRecord,
 	contentOtherReport, contentFailure, contentTLSReport, contentEncrypted}
 
-// missed records the content of a file that is not a report. Of several the most telling counts.
-func (o *opener) missed(f *file, what content, detail string) {
+// noteMismatch records the content of a file that is not a report. Of several the most telling counts.
+func (o *opener) noteMismatch(f *file, what content, detail string) {
 	if what == contentBroken || what == contentEncrypted || what == contentUnsupported {
-		o.lost(f.name)
+		o.noteUnread(f.name)
 	}
-	if o.miss == nil || slices.Index(telling, what) > slices.Index(telling, o.miss.Content) {
-		o.miss = &notReportError{what, f.name, detail}
+	if o.mismatch == nil || slices.Index(contentOrder, what) > slices.Index(contentOrder, o.mismatch.Content) {
+		o.mismatch = &notReportError{what, f.name, detail}
 	}
 }

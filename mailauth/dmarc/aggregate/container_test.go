@@ -178,7 +178,7 @@ func TestReadSeveral(t *testing.T) {
 func TestHolds(t *testing.T) {
 	for file, want := range map[string]bool{reportXML: true, begin + end: true, string(zipped("a.xml", reportXML)): true,
 		"": false, "<svg/>": false, string(zipped("a.xml", "<svg/>")): false} {
-		require.Equal(t, want, Holds([]byte(file)), file)
+		require.Equal(t, want, IsReport([]byte(file)), file)
 	}
 }
 

@@ -9,40 +9,41 @@ import (
 	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
-// A domain is ready to enforce its policy if the reports show enough of its own mail, and hardly anything would be lost.
+// A domain is ready to enforce its policy if the reports show enough of its own mail, and hardly anything would be
+// lost.
 const (
 	// readyMessages is the minimum number of passing messages: fewer may miss a sender that writes once a week.
 	readyMessages = 100
-	// lostPercent is the maximum share of genuine mail that may be lost: forwarders and mailing lists break about as
+	// maxLostPercent is the maximum share of genuine mail that may be lost: forwarders and mailing lists break about as
 	// much of any domain's mail.
-	lostPercent = 1
-	// strangePerMille is the maximum share of it from unlisted or unknown sources: more may be from a printer or an
+	maxLostPercent = 1
+	// maxUnknownPerMille is the maximum share of it from unlisted or unknown sources: more may be from a printer or an
 	// invoicing system, of which each message matters.
-	strangePerMille = 1
+	maxUnknownPerMille = 1
 	// maxBlocking bounds the sources that are named. The losses of any others are not named, and so unknown.
 	maxBlocking = 50
 )
 
-// strayPercent is the share of the mail of a configured source that may fail without being worth fixing.
-const strayPercent = 2
+// maxStrayPercent is the share of the mail of a configured source that may fail without being worth fixing.
+const maxStrayPercent = 2
 
 type digest struct {
-	classes     map[Class]*classSum // without mail in the name of others
-	services    []ServiceTotal
-	failing     []*sender // legitimate services that fail, the largest first
-	own         []*sender // the largest failing legitimate sources that are not a known service, the worst first
-	ownFailed   int64     // messages of all such sources, also those that are not listed
-	stray       int64     // messages that fail of sources that are set up
-	named       int64     // messages in the name of the domain
-	strangers   counts[string]
-	unlisted    counts[string] // failing addresses that are not a known service
-	unexplained counts[string] // unknown addresses
-	spoofers    counts[string] // addresses
-	forwarders  counts[string]
-	gateways    counts[string] // that fail
-	differing   []*receiver    // whose handling differs from the policy, by messages
-	atRisk      []*tally       // sources with mail that fails and is not proven to be forged
-	enforcement *Enforcement
+	classes            map[Class]*classSum // without mail in the name of others
+	services           []ServiceTotal
+	failingServices    []*sender // legitimate services that fail, the largest first
+	ownSenders         []*sender // the largest failing legitimate sources that are not a known service, the worst first
+	ownFailed          int64     // messages of all such sources, also those that are not listed
+	strayFailures      int64     // messages that fail of sources that are set up
+	namedMessages      int64     // messages in the name of the domain
+	foreignDomains     counts[string]
+	unlisted           counts[string] // failing addresses that are not a known service
+	unexplained        counts[string] // unknown addresses
+	spoofers           counts[string] // addresses
+	forwarders         counts[string]
+	gateways           counts[string] // that fail
+	differingReceivers []*receiver    // whose handling differs from the policy, by messages
+	atRisk             []*tally       // sources with mail that fails and is not proven to be forged
+	enforcement        *Enforcement
 }
 
 type classSum struct {
@@ -55,30 +56,30 @@ type classSum struct {
 func (s *classSum) failed() int64 { return s.messages - s.pass }
 
 type sender struct {
-	service  *provider.Service // nil: one address
-	name     string
-	sources  int
-	messages int64
-	failed   int64
-	affected int64          // quarantined or rejected
-	strict   bool           // it fails by strict alignment alone
-	as       counts[string] // domains that its mail is authenticated for
+	service        *provider.Service // nil: one address
+	name           string
+	sources        int
+	messages       int64
+	failed         int64
+	affected       int64          // quarantined or rejected
+	strictOnly     bool           // it fails by strict alignment alone
+	foreignDomains counts[string] // domains that its mail is authenticated for
 }
 
 func (e *evidence) conclude() {
-	e.classes = map[Class]*classSum{legitimate: {}, unlisted: {}, forwarding: {}, spoofing: {}, unclear: {}}
+	e.classes = map[Class]*classSum{legitimate: {}, unlisted: {}, forwarding: {}, spoofing: {}, unknownSource: {}}
 	e.services = []ServiceTotal{}
 	if e.report == nil {
 		return
 	}
-	e.sums.survey()
-	e.follow()
-	e.differing = e.receivers()
-	for _, s := range e.top {
+	e.sums.surveyNetworks()
+	e.markFollowers()
+	e.differingReceivers = e.receivers()
+	for _, s := range e.topSources {
 		s.class, s.reason = e.sums.classify(s.tally)
-		one := &sender{name: s.tally.name(), strict: s.reason == reasonRelated && e.sums.align.strict()}
-		if one.merge(s.tally); s.class == legitimate && s.service == nil && !one.healthy() {
-			e.own = append(e.own, one)
+		single := &sender{name: s.tally.name(), strictOnly: s.reason == reasonRelated && e.sums.alignment.strict()}
+		if single.merge(s.tally); s.class == legitimate && s.service == nil && !single.isHealthy() {
+			e.ownSenders = append(e.ownSenders, single)
 		}
 	}
 	services := map[*provider.Service]*ServiceTotal{}
@@ -87,11 +88,11 @@ func (e *evidence) conclude() {
 		class, reason := e.sums.classify(t)
 		if reason != reasonForeignDomain {
 			e.classes[class].add(t)
-			e.named += t.messages
-			e.name(t, class, reason)
+			e.namedMessages += t.messages
+			e.countSource(t, class, reason)
 		}
 		if t.pass < t.messages && (class == legitimate || reason == reasonService) {
-			e.fail(t, senders)
+			e.countFailure(t, senders)
 		}
 		if class != spoofing && reason != reasonForeignDomain && t.pass < t.messages {
 			e.atRisk = append(e.atRisk, t)
@@ -106,9 +107,9 @@ func (e *evidence) conclude() {
 	slices.SortFunc(e.services, func(a, b ServiceTotal) int {
 		return cmp.Or(cmp.Compare(b.MessageCount, a.MessageCount), strings.Compare(a.Service, b.Service))
 	})
-	e.settleSenders(senders)
+	e.listFailing(senders)
 	e.sums.totals.SourceCount = e.sums.tallies.count
-	e.enforce()
+	e.summarizeEnforcement()
 }
 
 func (s *classSum) add(t *tally) {
@@ -118,34 +119,34 @@ func (s *classSum) add(t *tally) {
 	s.delivered, s.affected = s.delivered+t.delivered, s.affected+t.affected
 }
 
-func (e *evidence) name(t *tally, class Class, reason Reason) {
+func (e *evidence) countSource(t *tally, class Class, reason Reason) {
 	failed := t.messages - t.pass
 	switch {
 	case class == spoofing:
 		e.spoofers.add(t.name(), failed)
 	case class == unlisted && reason != reasonService:
 		e.unlisted.add(t.name(), failed)
-	case reason == reasonNothing:
+	case reason == reasonUnauthenticated:
 		e.unexplained.add(t.name(), failed)
 	case class == forwarding && t.service != nil:
 		e.forwarders.add(t.service.Name, t.messages)
 	case class == forwarding:
 		e.forwarders.add(t.name(), t.messages)
-	case class == unclear && reason == reasonStranger:
-		e.strangers.add(t.strangerName(), failed)
-	case class == unclear && reason == reasonGateway:
+	case class == unknownSource && reason == reasonUnrelatedDomain:
+		e.foreignDomains.add(t.foreignName(), failed)
+	case class == unknownSource && reason == reasonGateway:
 		e.gateways.add(t.service.Name, failed)
 	}
 }
 
-func (e *evidence) fail(t *tally, senders map[*provider.Service]*sender) {
+func (e *evidence) countFailure(t *tally, senders map[*provider.Service]*sender) {
 	if t.service == nil {
-		one := &sender{}
-		if one.merge(t); one.healthy() {
-			e.stray += one.failed
+		single := &sender{}
+		if single.merge(t); single.isHealthy() {
+			e.strayFailures += single.failed
 			return
 		}
-		e.ownFailed += one.failed
+		e.ownFailed += single.failed
 		return
 	}
 	s := senders[t.service]
@@ -161,28 +162,28 @@ func (s *sender) merge(t *tally) {
 	s.messages += t.messages
 	s.failed += t.messages - t.pass
 	s.affected += t.affected
-	s.as.add(t.strangerName(), t.messages-t.pass)
+	s.foreignDomains.add(t.foreignName(), t.messages-t.pass)
 }
 
-func (s *sender) healthy() bool { return healthy(s.failed, s.messages) }
+func (s *sender) isHealthy() bool { return isHealthy(s.failed, s.messages) }
 
-func healthy(failed, messages int64) bool { return failed*100 <= messages*strayPercent }
+func isHealthy(failed, messages int64) bool { return failed*100 <= messages*maxStrayPercent }
 
-// settleSenders lists the services that fail, the largest first. What passes at a service counts for it too.
-func (e *evidence) settleSenders(senders map[*provider.Service]*sender) {
+// listFailing lists the services that fail, the largest first. What passes at a service counts for it too.
+func (e *evidence) listFailing(senders map[*provider.Service]*sender) {
 	for t := range e.sums.tallies.all() {
 		if t.service != nil && t.pass == t.messages && senders[t.service] != nil {
 			senders[t.service].merge(t)
 		}
 	}
 	for _, s := range senders {
-		if s.healthy() {
-			e.stray += s.failed
+		if s.isHealthy() {
+			e.strayFailures += s.failed
 		} else {
-			e.failing = append(e.failing, s)
+			e.failingServices = append(e.failingServices, s)
 		}
 	}
-	for _, list := range [][]*sender{e.failing, e.own} {
+	for _, list := range [][]*sender{e.failingServices, e.ownSenders} {
 		slices.SortFunc(list, func(a, b *sender) int {
 			return cmp.Or(cmp.Compare(b.failed, a.failed), strings.Compare(a.name, b.name))
 		})
@@ -200,14 +201,14 @@ func addService(services map[*provider.Service]*ServiceTotal, t *tally) {
 	s.SourceCount++
 }
 
-func (e *evidence) enforce() {
+func (e *evidence) summarizeEnforcement() {
 	all := e.sums.totals
 	if all.MessageCount == 0 {
 		return
 	}
 	f := &Enforcement{
 		LegitimateCount: e.classes[legitimate].failed(), ForwardingCount: e.classes[forwarding].failed(),
-		UnlistedCount: e.classes[unlisted].failed(), UnknownCount: e.classes[unclear].failed(),
+		UnlistedCount: e.classes[unlisted].failed(), UnknownCount: e.classes[unknownSource].failed(),
 		SpoofingCount: e.classes[spoofing].failed(),
 	}
 	f.MessageCountAtRisk = f.LegitimateCount + f.UnlistedCount + f.ForwardingCount + f.UnknownCount
@@ -218,17 +219,18 @@ func (e *evidence) enforce() {
 	})
 	f.BlockingSources = kit.Map(e.atRisk[:min(len(e.atRisk), maxBlocking)], (*tally).name)
 	e.enforcement = f
-	f.Ready, f.Readiness = e.examine(f)
+	f.Ready, f.Readiness = e.examineReadiness(f)
 }
 
-// lone returns the only source that looks forged, if a single report has it: a server that the owner forgot, and that
-// the SPF record therefore denies, looks the same.
-func (e *evidence) lone() string {
+// loneSource returns the only source that looks forged, if a single report has it: a server that the owner forgot, and
+// that the SPF record therefore denies, looks the same.
+func (e *evidence) loneSource() string {
 	s := e.classes[spoofing]
-	if s.sources != 1 || len(e.spoofers.list) != 1 || len(e.reports) > 1 || s.messages*1000 <= e.named*strangePerMille {
+	if s.sources != 1 || len(e.spoofers.list) != 1 || len(e.reports) > 1 ||
+		s.messages*1000 <= e.namedMessages*maxUnknownPerMille {
 		return ""
 	}
-	return e.spoofers.list[0].what
+	return e.spoofers.list[0].key
 }
 
 func (e *evidence) incomplete() bool {

@@ -23,7 +23,7 @@ const maxDomains = 50
 type upload struct {
 	began   time.Time
 	domains []*evidence // at least one, that with the most messages first
-	left    counts[string]
+	leftOut counts[string]
 	parts   []diag.ScopePart // the reports, and what may hold others
 }
 
@@ -35,8 +35,8 @@ func (u *upload) Scope() []diag.ScopePart {
 	return u.parts
 }
 
-// part names a report among others.
-func part(r *Report, state diag.ScopeState, reason string) diag.ScopePart {
+// scopePart names a report among others.
+func scopePart(r *Report, state diag.ScopeState, reason string) diag.ScopePart {
 	m := &r.Metadata
 	about := view.Join(phrase.Quote(m.Organization), r.Policy.Domain, view.Period(m.BeginAt, m.EndAt),
 		phrase.Quote(m.ReportID))
@@ -66,51 +66,51 @@ type DomainTotal struct {
 // largest sources if there are too many to keep all: so memory does not grow with the content of the records.
 func collect(ctx context.Context, file []byte, began time.Time) (*upload, error) {
 	c := newCollector(nil, maxSources)
-	found, err := Read(file, until(ctx, c.add))
+	found, err := Read(file, untilDone(ctx, c.add))
 	if other, ok := errors.AsType[*notReportError](err); ok {
-		return &upload{began: began, domains: []*evidence{{began: began, other: other, sums: c}}}, nil
+		return &upload{began: began, domains: []*evidence{{began: began, notReport: other, sums: c}}}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	u := choose(found, c.used, began)
+	u := chooseReports(found, c.usedAlignments, began)
 	guessed := map[int]alignment{}
 	for _, e := range u.domains {
-		maps.Copy(guessed, e.given)
+		maps.Copy(guessed, e.alignments)
 	}
 	maps.DeleteFunc(guessed, func(i int, _ alignment) bool { // reports without records needed no guess
 		return found.Reports[i].Read == 0
 	})
-	if len(u.domains) == 1 && maps.Equal(guessed, c.used) {
-		c.given, u.domains[0].sums = u.domains[0].given, c
+	if len(u.domains) == 1 && maps.Equal(guessed, c.usedAlignments) {
+		c.alignments, u.domains[0].sums = u.domains[0].alignments, c
 	} else {
 		c = nil // before as much is read again
 		by := map[int]*collector{}
 		for _, e := range u.domains {
-			e.sums = newCollector(e.given, maxSources/len(u.domains))
-			for i := range e.given {
+			e.sums = newCollector(e.alignments, maxSources/len(u.domains))
+			for i := range e.alignments {
 				by[i] = e.sums
 			}
 		}
-		if _, err := Read(file, until(ctx, dispatch(by, (*collector).add))); err != nil {
+		if _, err := Read(file, untilDone(ctx, dispatch(by, (*collector).add))); err != nil {
 			return nil, err
 		}
 	}
 	again := map[int]*collector{}
 	for _, e := range u.domains {
-		e.top = e.sums.largest()
+		e.topSources = e.sums.largestSources()
 		if e.sums.details == nil {
-			e.sums.detail(e.top)
-			for i := range e.given {
+			e.sums.keepDetails(e.topSources)
+			for i := range e.alignments {
 				again[i] = e.sums
 			}
 		}
 	}
 	if len(again) > 0 {
-		_, err = Read(file, until(ctx, dispatch(again, (*collector).addDetails)))
+		_, err = Read(file, untilDone(ctx, dispatch(again, (*collector).addDetails)))
 	}
 	for _, e := range u.domains {
-		e.sums.align = e.given[e.newest]
+		e.sums.alignment = e.alignments[e.newest]
 	}
 	return u, err
 }
@@ -128,16 +128,16 @@ func dispatch(by map[int]*collector, take func(*collector, *Record) error) func(
 // Unanswered reports an unanswered lookup of a name that might have identified a source.
 func (u *upload) Unanswered() []rule.Source {
 	for _, e := range u.domains {
-		if e.unsure {
+		if e.namesMatter {
 			return []rule.Source{reverseNames}
 		}
 	}
 	return nil
 }
 
-// across turns rules about one domain into rules about each domain: a rule passes if it does for each, and scores as
-// the worst. A finding names the domain if there are several.
-func across(table rule.Rules[*evidence]) rule.Rules[*upload] {
+// forEachDomain turns rules about one domain into rules about each domain: a rule passes if it does for each, and
+// scores as the worst. A finding names the domain if there are several.
+func forEachDomain(table rule.Rules[*evidence]) rule.Rules[*upload] {
 	return kit.Map(table, func(r rule.Rule[*evidence]) rule.Rule[*upload] {
 		applies := func(e *evidence) bool { return r.When == nil || r.When(e) }
 		all := rule.Rule[*upload]{
@@ -148,7 +148,7 @@ func across(table rule.Rules[*evidence]) rule.Rules[*upload] {
 			Fails: func(u *upload) (all rule.Failures) {
 				for _, e := range u.domains {
 					if applies(e) {
-						all = append(all, u.named(e, r.Fails(e))...)
+						all = append(all, u.nameDomain(e, r.Fails(e))...)
 					}
 				}
 				return all
@@ -169,8 +169,8 @@ func across(table rule.Rules[*evidence]) rule.Rules[*upload] {
 	})
 }
 
-// named adds the domain to findings about one of several.
-func (u *upload) named(e *evidence, found rule.Failures) rule.Failures {
+// nameDomain adds the domain to findings about one of several.
+func (u *upload) nameDomain(e *evidence, found rule.Failures) rule.Failures {
 	if len(u.domains) == 1 {
 		return found
 	}
@@ -192,22 +192,22 @@ func (u *upload) analysis(ended time.Time) *Analysis {
 	}
 	first := u.domains[0]
 	if first.report != nil {
-		first.analysis(a)
+		first.fillAnalysis(a)
 	}
 	for _, e := range u.domains {
-		a.Partial = a.Partial || e.unnamed > 0
+		a.Partial = a.Partial || e.unnamedCount > 0
 	}
 	if len(u.domains) > 1 {
 		for _, e := range u.domains {
-			a.Domains = append(a.Domains, e.total())
+			a.Domains = append(a.Domains, e.domainTotal())
 		}
-		u.join(a)
+		u.joinDomains(a)
 	}
 	a.CompliancePercent = a.Totals.compliance()
 	return a
 }
 
-func (e *evidence) total() DomainTotal {
+func (e *evidence) domainTotal() DomainTotal {
 	v := table().Judge(e, texts)
 	t := DomainTotal{
 		Domain: e.domain(), State: v.State, Score: v.Score, Headline: v.Headline, Policy: e.report.Policy.Policy,
@@ -232,8 +232,8 @@ func (e *evidence) span() (begin, end time.Time) {
 	return begin, end
 }
 
-// join adds the totals of the other domains to the analysis of the first.
-func (u *upload) join(a *Analysis) {
+// joinDomains adds the totals of the other domains to the analysis of the first.
+func (u *upload) joinDomains(a *Analysis) {
 	services := map[string]int{}
 	for i, s := range a.Services {
 		services[s.Service] = i
@@ -242,11 +242,11 @@ func (u *upload) join(a *Analysis) {
 		a.Sources[i].Domain = a.Domains[0].Domain
 	}
 	for i, e := range u.domains[1:] {
-		var one Analysis
-		e.analysis(&one)
-		a.Totals.add(&one.Totals)
-		a.Totals.SourceCount += u.unseen(i + 1)
-		for _, s := range one.Services {
+		var other Analysis
+		e.fillAnalysis(&other)
+		a.Totals.add(&other.Totals)
+		a.Totals.SourceCount += u.countUnseen(i + 1)
+		for _, s := range other.Services {
 			at, ok := services[s.Service]
 			if !ok {
 				services[s.Service] = len(a.Services)
@@ -257,14 +257,14 @@ func (u *upload) join(a *Analysis) {
 			sum.MessageCount, sum.PassCount = sum.MessageCount+s.MessageCount, sum.PassCount+s.PassCount
 			sum.SourceCount += s.SourceCount
 		}
-		for j := range one.Sources {
-			one.Sources[j].Domain = a.Domains[i+1].Domain
+		for j := range other.Sources {
+			other.Sources[j].Domain = a.Domains[i+1].Domain
 		}
-		a.Sources, a.Reports = append(a.Sources, one.Sources...), append(a.Reports, one.Reports...)
-		a.SourcesTruncated = a.SourcesTruncated || one.SourcesTruncated
-		a.RecordsCount += one.RecordsCount
-		a.RecordsTruncated = a.RecordsTruncated || one.RecordsTruncated
-		a.Enforcement.add(&one.Enforcement)
+		a.Sources, a.Reports = append(a.Sources, other.Sources...), append(a.Reports, other.Reports...)
+		a.SourcesTruncated = a.SourcesTruncated || other.SourcesTruncated
+		a.RecordsCount += other.RecordsCount
+		a.RecordsTruncated = a.RecordsTruncated || other.RecordsTruncated
+		a.Enforcement.add(&other.Enforcement)
 	}
 	a.Enforcement.AffectedPercent = percent(a.Enforcement.AffectedCount, a.Totals.MessageCount)
 	slices.SortStableFunc(a.Services, func(s, t ServiceTotal) int { return cmp.Compare(t.MessageCount, s.MessageCount) })
@@ -272,8 +272,8 @@ func (u *upload) join(a *Analysis) {
 	slices.SortStableFunc(a.Reports, func(r, s ReportTotal) int { return r.BeginAt.Compare(s.BeginAt) })
 }
 
-// unseen counts the sources of a domain that the domains before it have not.
-func (u *upload) unseen(at int) (n int) {
+// countUnseen counts the sources of a domain that the domains before it have not.
+func (u *upload) countUnseen(at int) (n int) {
 	for t := range u.domains[at].sums.tallies.all() {
 		if !slices.ContainsFunc(u.domains[:at], func(e *evidence) bool {
 			_, seen := e.sums.find(&Record{SourceIP: t.ip, SourceText: kit.OrZero(t.text)})
@@ -324,8 +324,8 @@ var uploadRules = rule.Rules[*upload]{{
 	Advice: "Analyze the reports of the other domains in a file of their own.",
 	When:   isUpload,
 	Fails: func(u *upload) rule.Failures {
-		return rule.FailIf(u.left.total > 0, "The %d domains with the most messages are judged. Left out, with the number "+
-			"of reports: %s.", maxDomains, listed(&u.left))
+		return rule.FailIf(u.leftOut.total > 0, "The %d domains with the most messages are judged. Left out, with the "+
+			"number of reports: %s.", maxDomains, listKeys(&u.leftOut))
 	},
 }, {
 	Code: "dmarc.report.files.unread", Severity: diag.Warning, Ref: "RFC 9990 section 3.5.2",

@@ -18,38 +18,38 @@ type section struct {
 type child struct {
 	section *section
 	leaf    *leaf
-	odd     Kind // the fault of its presence, if any
+	fault   Kind // the fault of its presence, if any
 }
 
 type leaf struct {
-	path   string                 // as Faults name it
-	target func(*builder) *string // nil if read keeps the text
-	read   func(b *builder, l *leaf, text []byte)
-	words  *words
+	path       string                 // as Faults name it
+	target     func(*builder) *string // nil if read keeps the text
+	read       func(b *builder, l *leaf, text []byte)
+	vocabulary *vocabulary
 }
 
-func sub(s *section) child { return child{section: s} }
+func subsection(s *section) child { return child{section: s} }
 
-func (c child) but(odd Kind) child { c.odd = odd; return c }
+func (c child) withFault(odd Kind) child { c.fault = odd; return c }
 
-func text(target func(*builder) *string) child {
+func textLeaf(target func(*builder) *string) child {
 	return child{leaf: &leaf{target: target, read: (*builder).readText}}
 }
 
-func domain(target func(*builder) *string) child {
+func domainLeaf(target func(*builder) *string) child {
 	return child{leaf: &leaf{target: target, read: (*builder).readDomain}}
 }
 
-func word(w *words, target func(*builder) *string) child {
-	return child{leaf: &leaf{target: target, read: (*builder).readWord, words: w}}
+func wordLeaf(w *vocabulary, target func(*builder) *string) child {
+	return child{leaf: &leaf{target: target, read: (*builder).readWord, vocabulary: w}}
 }
 
-func custom(read func(*builder, *leaf, []byte)) child { return child{leaf: &leaf{read: read}} }
+func customLeaf(read func(*builder, *leaf, []byte)) child { return child{leaf: &leaf{read: read}} }
 
 // newSection returns a section. The leaves that belong to it take their paths from it.
 func newSection(name string, open func(*builder) bool, closed func(*builder), children map[string]child) *section {
 	for key, c := range children {
-		if c.leaf != nil && c.odd == "" {
+		if c.leaf != nil && c.fault == "" {
 			c.leaf.path = strings.TrimPrefix(name+"/"+key, "feedback/")
 		}
 	}
@@ -58,88 +58,88 @@ func newSection(name string, open func(*builder) bool, closed func(*builder), ch
 
 // The elements of RFC 7489 appendix C and RFC 9990 section 3.1, and those of drafts.
 var (
-	top      = &section{children: map[string]child{"feedback": sub(feedback)}} // of what has another root
+	top      = &section{children: map[string]child{"feedback": subsection(feedback)}} // of what has another root
 	feedback = newSection("feedback", (*builder).openFeedback, (*builder).closeFeedback, map[string]child{
-		"version":          text(func(b *builder) *string { return &b.report.Metadata.SchemaVersion }),
-		"report_metadata":  sub(metadata),
-		"policy_published": sub(policyPublished),
-		"record":           sub(record),
-		"extensions":       sub(extensions),
-		"extension":        sub(extension).but(misplaced),
+		"version":          textLeaf(func(b *builder) *string { return &b.report.Metadata.SchemaVersion }),
+		"report_metadata":  subsection(metadata),
+		"policy_published": subsection(policyPublished),
+		"record":           subsection(record),
+		"extensions":       subsection(extensions),
+		"extension":        subsection(extension).withFault(misplaced),
 	})
 
 	metadata = newSection("report_metadata", (*builder).openMetadata, nil, map[string]child{
-		"org_name":           text(func(b *builder) *string { return &b.report.Metadata.Organization }),
-		"email":              text(func(b *builder) *string { return &b.report.Metadata.Email }),
-		"extra_contact_info": text(func(b *builder) *string { return &b.report.Metadata.ExtraContact }),
-		"report_id":          text(func(b *builder) *string { return &b.report.Metadata.ReportID }),
-		"generator":          text(func(b *builder) *string { return &b.report.Metadata.Generator }),
+		"org_name":           textLeaf(func(b *builder) *string { return &b.report.Metadata.Organization }),
+		"email":              textLeaf(func(b *builder) *string { return &b.report.Metadata.Email }),
+		"extra_contact_info": textLeaf(func(b *builder) *string { return &b.report.Metadata.ExtraContact }),
+		"report_id":          textLeaf(func(b *builder) *string { return &b.report.Metadata.ReportID }),
+		"generator":          textLeaf(func(b *builder) *string { return &b.report.Metadata.Generator }),
 		"error":              errorText,
-		"errors":             errorText.but(oldName),
-		"date_range":         sub(dateRange),
-		"begin":              rangeBegin.but(misplaced),
-		"end":                rangeEnd.but(misplaced),
+		"errors":             errorText.withFault(oldName),
+		"date_range":         subsection(dateRange),
+		"begin":              rangeBegin.withFault(misplaced),
+		"end":                rangeEnd.withFault(misplaced),
 	})
 
 	dateRange = newSection("report_metadata/date_range", nil, nil, map[string]child{
 		"begin": rangeBegin,
 		"end":   rangeEnd,
 	})
-	errorText  = custom((*builder).readError)
-	rangeBegin = custom((*builder).readBegin)
-	rangeEnd   = custom((*builder).readEnd)
+	errorText  = customLeaf((*builder).readError)
+	rangeBegin = customLeaf((*builder).readBegin)
+	rangeEnd   = customLeaf((*builder).readEnd)
 
 	policyPublished = newSection("policy_published", (*builder).openPolicy, (*builder).closePolicy, map[string]child{
-		"domain":            domain(func(b *builder) *string { return &b.report.Policy.Domain }),
-		"p":                 word(policies, func(b *builder) *string { return &b.report.Policy.Policy }),
-		"sp":                word(policies, func(b *builder) *string { return &b.report.Policy.Subdomain }),
-		"np":                word(policies, func(b *builder) *string { return &b.report.Policy.Nonexistent }),
-		"adkim":             word(alignments, func(b *builder) *string { return &b.report.Policy.DKIMAlignment }),
-		"aspf":              word(alignments, func(b *builder) *string { return &b.report.Policy.SPFAlignment }),
-		"pct":               custom((*builder).readPercentage),
+		"domain":            domainLeaf(func(b *builder) *string { return &b.report.Policy.Domain }),
+		"p":                 wordLeaf(policies, func(b *builder) *string { return &b.report.Policy.Policy }),
+		"sp":                wordLeaf(policies, func(b *builder) *string { return &b.report.Policy.Subdomain }),
+		"np":                wordLeaf(policies, func(b *builder) *string { return &b.report.Policy.Nonexistent }),
+		"adkim":             wordLeaf(alignments, func(b *builder) *string { return &b.report.Policy.DKIMAlignment }),
+		"aspf":              wordLeaf(alignments, func(b *builder) *string { return &b.report.Policy.SPFAlignment }),
+		"pct":               customLeaf((*builder).readPercentage),
 		"testing":           testMode,
-		"t":                 testMode.but(oldName),
-		"fo":                text(func(b *builder) *string { return &b.report.Policy.FailureOptions }),
-		"discovery_method":  word(discoveries, func(b *builder) *string { return &b.report.Policy.DiscoveryMethod }),
-		"version_published": text(func(b *builder) *string { return &b.report.Policy.Version }),
+		"t":                 testMode.withFault(oldName),
+		"fo":                textLeaf(func(b *builder) *string { return &b.report.Policy.FailureOptions }),
+		"discovery_method":  wordLeaf(discoveries, func(b *builder) *string { return &b.report.Policy.DiscoveryMethod }),
+		"version_published": textLeaf(func(b *builder) *string { return &b.report.Policy.Version }),
 	})
 
-	testMode = word(yesNo, func(b *builder) *string { return &b.report.Policy.Testing })
+	testMode = wordLeaf(yesNo, func(b *builder) *string { return &b.report.Policy.Testing })
 
 	record = newSection("record", (*builder).openRecord, (*builder).closeRecord, map[string]child{
-		"row":          sub(row),
-		"identifiers":  sub(identifiers),
-		"identities":   sub(identifiers).but(oldName),
-		"auth_results": sub(authResults),
-		"auth_result":  sub(authResults).but(oldName),
-		"dkim":         sub(authDKIM).but(misplaced),
-		"spf":          sub(authSPF).but(misplaced),
-		"extensions":   sub(extensions),
-		"extension":    sub(extension).but(misplaced),
+		"row":          subsection(row),
+		"identifiers":  subsection(identifiers),
+		"identities":   subsection(identifiers).withFault(oldName),
+		"auth_results": subsection(authResults),
+		"auth_result":  subsection(authResults).withFault(oldName),
+		"dkim":         subsection(authDKIM).withFault(misplaced),
+		"spf":          subsection(authSPF).withFault(misplaced),
+		"extensions":   subsection(extensions),
+		"extension":    subsection(extension).withFault(misplaced),
 	})
 
 	row = newSection("row", nil, nil, map[string]child{
-		"source_ip":        custom((*builder).readAddress),
-		"count":            custom((*builder).readCount),
-		"policy_evaluated": sub(evaluated),
-		"dkim":             evaluatedDKIM.but(misplaced),
-		"spf":              evaluatedSPF.but(misplaced),
+		"source_ip":        customLeaf((*builder).readAddress),
+		"count":            customLeaf((*builder).readCount),
+		"policy_evaluated": subsection(evaluated),
+		"dkim":             evaluatedDKIM.withFault(misplaced),
+		"spf":              evaluatedSPF.withFault(misplaced),
 	})
 
 	evaluated = newSection("policy_evaluated", nil, nil, map[string]child{
 		"disposition": disposition,
 		"dkim":        evaluatedDKIM,
 		"spf":         evaluatedSPF,
-		"reason":      sub(reason),
-		"reasons":     sub(reason).but(oldName),
+		"reason":      subsection(reason),
+		"reasons":     subsection(reason).withFault(oldName),
 	})
-	disposition   = word(dispositions, func(b *builder) *string { return (*string)(&b.rec.Disposition) })
-	evaluatedDKIM = word(evaluations, func(b *builder) *string { return (*string)(&b.rec.DKIM) })
-	evaluatedSPF  = word(evaluations, func(b *builder) *string { return (*string)(&b.rec.SPF) })
+	disposition   = wordLeaf(dispositions, func(b *builder) *string { return (*string)(&b.rec.Disposition) })
+	evaluatedDKIM = wordLeaf(evaluations, func(b *builder) *string { return (*string)(&b.rec.DKIM) })
+	evaluatedSPF  = wordLeaf(evaluations, func(b *builder) *string { return (*string)(&b.rec.SPF) })
 
 	reason = newSection("policy_evaluated/reason", (*builder).openReason, (*builder).closeReason, map[string]child{
-		"type":    word(overrides, func(b *builder) *string { return (*string)(&last(b.rec.Overrides).Type) }),
-		"comment": text(func(b *builder) *string { return &last(b.rec.Overrides).Comment }),
+		"type":    wordLeaf(overrides, func(b *builder) *string { return (*string)(&last(b.rec.Overrides).Type) }),
+		"comment": textLeaf(func(b *builder) *string { return &last(b.rec.Overrides).Comment }),
 	})
 
 	identifiers = newSection("identifiers", nil, nil, map[string]child{
@@ -147,30 +147,30 @@ var (
 		"envelope_from": envelopeFrom,
 		"envelope_to":   envelopeTo,
 	})
-	headerFrom   = domain(func(b *builder) *string { return &b.rec.HeaderFrom })
-	envelopeFrom = domain(func(b *builder) *string { return &b.rec.EnvelopeFrom })
-	envelopeTo   = domain(func(b *builder) *string { return &b.rec.EnvelopeTo })
+	headerFrom   = domainLeaf(func(b *builder) *string { return &b.rec.HeaderFrom })
+	envelopeFrom = domainLeaf(func(b *builder) *string { return &b.rec.EnvelopeFrom })
+	envelopeTo   = domainLeaf(func(b *builder) *string { return &b.rec.EnvelopeTo })
 
 	authResults = newSection("auth_results", nil, nil, map[string]child{
-		"dkim": sub(authDKIM),
-		"spf":  sub(authSPF),
+		"dkim": subsection(authDKIM),
+		"spf":  subsection(authSPF),
 	})
 
 	authDKIM = newSection("auth_results/dkim", (*builder).openDKIM, (*builder).closeDKIM, map[string]child{
-		"domain":       domain(func(b *builder) *string { return &last(b.rec.DKIMAuth).Domain }),
-		"selector":     text(func(b *builder) *string { return &last(b.rec.DKIMAuth).Selector }),
-		"result":       word(dkimResults, func(b *builder) *string { return (*string)(&last(b.rec.DKIMAuth).Result) }),
-		"human_result": text(func(b *builder) *string { return &last(b.rec.DKIMAuth).HumanResult }),
+		"domain":       domainLeaf(func(b *builder) *string { return &last(b.rec.DKIMAuth).Domain }),
+		"selector":     textLeaf(func(b *builder) *string { return &last(b.rec.DKIMAuth).Selector }),
+		"result":       wordLeaf(dkimResults, func(b *builder) *string { return (*string)(&last(b.rec.DKIMAuth).Result) }),
+		"human_result": textLeaf(func(b *builder) *string { return &last(b.rec.DKIMAuth).HumanResult }),
 	})
 
 	authSPF = newSection("auth_results/spf", (*builder).openSPF, (*builder).closeSPF, map[string]child{
-		"domain":       domain(func(b *builder) *string { return &last(b.rec.SPFAuth).Domain }),
-		"scope":        word(scopes, func(b *builder) *string { return (*string)(&last(b.rec.SPFAuth).Scope) }),
-		"result":       word(spfResults, func(b *builder) *string { return (*string)(&last(b.rec.SPFAuth).Result) }),
-		"human_result": text(func(b *builder) *string { return &last(b.rec.SPFAuth).HumanResult }),
+		"domain":       domainLeaf(func(b *builder) *string { return &last(b.rec.SPFAuth).Domain }),
+		"scope":        wordLeaf(scopes, func(b *builder) *string { return (*string)(&last(b.rec.SPFAuth).Scope) }),
+		"result":       wordLeaf(spfResults, func(b *builder) *string { return (*string)(&last(b.rec.SPFAuth).Result) }),
+		"human_result": textLeaf(func(b *builder) *string { return &last(b.rec.SPFAuth).HumanResult }),
 	})
 
-	extensions = newSection("extensions", nil, nil, map[string]child{"extension": sub(extension)})
+	extensions = newSection("extensions", nil, nil, map[string]child{"extension": subsection(extension)})
 	extension  = &section{name: "extensions/extension", open: (*builder).openExtension}
 
 	// opaque is an element whose contents are not read: an extension, or an unknown one.
@@ -181,16 +181,17 @@ var (
 // contain them, whose end tags are missing.
 var (
 	outermost = map[string]child{
-		"report_metadata": sub(metadata), "policy_published": sub(policyPublished), "record": sub(record),
+		"report_metadata": subsection(metadata), "policy_published": subsection(policyPublished),
+		"record": subsection(record),
 	}
 	inRecord = map[string]child{
-		"row": sub(row), "policy_evaluated": sub(evaluated),
-		"identifiers": sub(identifiers), "auth_results": sub(authResults),
+		"row": subsection(row), "policy_evaluated": subsection(evaluated),
+		"identifiers": subsection(identifiers), "auth_results": subsection(authResults),
 		"source_ip": row.children["source_ip"], "count": row.children["count"], "disposition": disposition,
-		"reason": sub(reason), "header_from": headerFrom, "envelope_from": envelopeFrom, "envelope_to": envelopeTo,
+		"reason": subsection(reason), "header_from": headerFrom, "envelope_from": envelopeFrom, "envelope_to": envelopeTo,
 	}
 	outsideRecord = map[string]child{
-		"date_range": sub(dateRange), "org_name": metadata.children["org_name"], "email": metadata.children["email"],
+		"date_range": subsection(dateRange), "org_name": metadata.children["org_name"], "email": metadata.children["email"],
 		"report_id": metadata.children["report_id"], "adkim": policyPublished.children["adkim"],
 		"aspf": policyPublished.children["aspf"], "pct": policyPublished.children["pct"],
 	}
@@ -227,8 +228,9 @@ const (
 const (
 	// maxFaults bounds the Faults of a report: each has a kind and element of its own.
 	maxFaults = 100
-	// maxTold bounds those of all reports of a file that tell the element; likewise the errors and the extensions.
-	maxTold = 2000
+	// maxFileFaults bounds those of all reports of a file that tell the element; likewise the errors and the
+	// extensions.
+	maxFileFaults = 2000
 	// maxValue bounds the value that a Place shows, in bytes.
 	maxValue = 60
 )

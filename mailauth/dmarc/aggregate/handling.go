@@ -23,10 +23,10 @@ func requestedBy(p *Policy) requested {
 		p.Percentage != nil && *p.Percentage < 100}
 }
 
-// of returns the mildest and the strictest handling requested for mail from a domain, as indexes of strengths; ok is
-// false if the report does not say. Whether a subdomain exists is unknown, and receivers may or may not apply t=y and
-// pct below 100.
-func (q *requested) of(from string) (mildest, strictest int, ok bool) {
+// handlingOf returns the mildest and the strictest handling requested for mail from a domain, as indexes of strengths;
+// ok is false if the report does not say. Whether a subdomain exists is unknown, and receivers may or may not apply t=y
+// and pct below 100.
+func (q *requested) handlingOf(from string) (mildest, strictest int, ok bool) {
 	p := slices.Index(strengths, q.policy)
 	mildest, strictest = p, p
 	if from != "" && from != q.domain {
@@ -51,21 +51,21 @@ type handling struct {
 	reasons                          counts[OverrideType]
 }
 
-func (c *collector) handle(r *Record) {
+func (c *collector) noteHandling(r *Record) {
 	did := slices.Index(strengths, string(r.Disposition))
-	mildest, strictest, ok := c.align.of(r.HeaderFrom)
+	mildest, strictest, ok := c.alignment.handlingOf(r.HeaderFrom)
 	if !ok || did < 0 || mildest <= did && did <= strictest {
 		return
 	}
-	h := c.handled[r.Report]
+	h := c.handlings[r.Report]
 	if h == nil {
 		h = &handling{}
-		c.handled[r.Report] = h
+		c.handlings[r.Report] = h
 	}
 	i := slices.IndexFunc(r.Overrides, func(o Override) bool { return o.Type != "" })
 	switch {
 	case i >= 0:
-		h.reasons.add(OverrideType(cut(string(r.Overrides[i].Type))), r.Count)
+		h.reasons.add(OverrideType(clipDomain(string(r.Overrides[i].Type))), r.Count)
 	case did > strictest:
 		h.stricter += r.Count
 	case r.Disposition == dispositionQuarantine:
@@ -87,8 +87,8 @@ func (r *receiver) messages() int64 {
 
 // receivers returns those whose handling differs from the policy, those with the most messages first.
 func (e *evidence) receivers() (list []*receiver) {
-	for i, report := range e.numbered {
-		h := e.sums.handled[i]
+	for i, report := range e.allReports {
+		h := e.sums.handlings[i]
 		if h == nil {
 			continue
 		}
@@ -101,17 +101,17 @@ func (e *evidence) receivers() (list []*receiver) {
 		r := list[at]
 		r.delivered, r.quarantined, r.stricter = r.delivered+h.delivered, r.quarantined+h.quarantined, r.stricter+h.stricter
 		for _, reason := range h.reasons.list {
-			r.reasons.add(reason.what, reason.n)
+			r.reasons.add(reason.key, reason.n)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *receiver) int { return cmp.Compare(b.messages(), a.messages()) })
 	return list
 }
 
-// differs joins the sentences about the first receivers that have one.
-func (e *evidence) differs(sentence func(*receiver) string) rule.Failures {
+// joinSentences joins the sentences about the first receivers that have one.
+func (e *evidence) joinSentences(sentence func(*receiver) string) rule.Failures {
 	var list []string
-	for _, r := range e.differing {
+	for _, r := range e.differingReceivers {
 		if text := sentence(r); text != "" {
 			list = append(list, text)
 		}
@@ -126,7 +126,7 @@ func (e *evidence) differs(sentence func(*receiver) string) rule.Failures {
 	return rule.Failures{{Detail: text}}
 }
 
-func (r *receiver) unexplained() string {
+func (r *receiver) unexplainedText() string {
 	var parts []string
 	for _, did := range []struct {
 		n    int64
@@ -144,12 +144,12 @@ func (r *receiver) unexplained() string {
 		r.name, r.policy, strings.Join(parts, " and "))
 }
 
-func (r *receiver) explained() string {
+func (r *receiver) explainedText() string {
 	if r.reasons.total == 0 {
 		return ""
 	}
 	reasons := kit.Map(r.reasons.sorted(), func(c count[OverrideType]) string {
-		return fmt.Sprintf("%s (%s)", cmp.Or(overrideTexts[c.what], phrase.Quote(string(c.what))), thousands(c.n))
+		return fmt.Sprintf("%s (%s)", cmp.Or(overrideTexts[c.key], phrase.Quote(string(c.key))), thousands(c.n))
 	})
 	return fmt.Sprintf("%s did not apply the published policy (p=%s) to %s that failed DMARC, and gives as reason: %s.",
 		r.name, r.policy, countMessages(r.reasons.total), strings.Join(reasons[:min(len(reasons), maxInSentence)], ", "))
@@ -169,11 +169,11 @@ var handlingRules = rule.Rules[*evidence]{{
 	Requirement: "Receivers applied the published policy, or gave a reason",
 	Advice: "Do not rely on these receivers to stop forged mail as the policy requests. Ask them why at the contact in " +
 		"their report, if it is much.",
-	Fails: func(e *evidence) rule.Failures { return e.differs((*receiver).unexplained) },
+	Fails: func(e *evidence) rule.Failures { return e.joinSentences((*receiver).unexplainedText) },
 }, {
 	Code: "dmarc.report.policy.overridden", Severity: diag.Info, Ref: "RFC 9990 section 3.1.6",
 	Title: "Receiver overrode the published policy for a reason", Requirement: "No receiver overrode the published policy",
 	Advice: "Check that the reason fits: mail of forwarders and mailing lists is your users' own, while a local policy " +
 		"may also let forged mail pass.",
-	Fails: func(e *evidence) rule.Failures { return e.differs((*receiver).explained) },
+	Fails: func(e *evidence) rule.Failures { return e.joinSentences((*receiver).explainedText) },
 }}

@@ -11,13 +11,13 @@ import (
 )
 
 type observation struct {
-	spf, dkim bool // passed and aligned, by the receiver's evaluation or else by its results
-	forwarded bool // the receiver knows that the messages were forwarded
-	signs     traits
-	service   *provider.Service
-	basis     provider.Basis
-	stranger  string
-	selectors [2]int32
+	spf, dkim     bool // passed and aligned, by the receiver's evaluation or else by its results
+	forwarded     bool // the receiver knows that the messages were forwarded
+	traits        traits
+	service       *provider.Service
+	basis         provider.Basis
+	foreignDomain string
+	selectors     [2]int32
 
 	results               // the receiver's results, with alignment recomputed
 	contradictedBy string // "DKIM" or "SPF" of policy_evaluated that passes without a result that does
@@ -25,46 +25,46 @@ type observation struct {
 }
 
 type results struct {
-	given         bool // there is one at all, and no identity of the owner has one that the format does not define
-	undefined     bool // an identity of the owner has such a result
-	denied        bool // the owner's SPF record does not authorize the source
-	forgedPath    bool // likewise the record of a foreign domain in the return path
-	spf, dkim     bool // an aligned identity passed
-	spfPassed     bool // SPF passed for whomever
-	related       bool // an identity of the owner's organization passed that is not aligned
-	strictMiss    string
-	ownPermError  string
-	ownBadKey     string
-	ownBroken     string // selector of a signature of the owner that did not verify
-	notChecked    bool   // the receiver could not check an identity of the owner
-	ownedSelector [2]int32
+	hasResults   bool // there is one at all, and no identity of the owner has one that the format does not define
+	hasUndefined bool // an identity of the owner has such a result
+	denied       bool // the owner's SPF record does not authorize the source
+	forgedPath   bool // likewise the record of a foreign domain in the return path
+	spf, dkim    bool // an aligned identity passed
+	spfPassed    bool // SPF passed for whomever
+	related      bool // an identity of the owner's organization passed that is not aligned
+	strictOnly   string
+	ownPermError string
+	ownBadKey    string
+	ownBroken    string // selector of a signature of the owner that did not verify
+	notChecked   bool   // the receiver could not check an identity of the owner
+	ownSelectors [2]int32
 }
 
 func (c *collector) observe(r *Record) observation {
 	var o observation
-	from := cmp.Or(r.HeaderFrom, c.align.organization)
-	org := c.org(from)
+	from := cmp.Or(r.HeaderFrom, c.alignment.organization)
+	org := c.organizationOf(from)
 	var traces provider.Traces
 	c.readDKIM(r, from, &o, &traces)
 	c.readSPF(r, from, &o, &traces)
-	o.given = o.given && !o.undefined
+	o.hasResults = o.hasResults && !o.hasUndefined
 	o.service, o.basis = provider.Identify(traces)
 	o.evaluate(r)
 	o.forwarded = forwarded(r.Overrides)
-	o.signs |= o.path()
+	o.traits |= o.path()
 	if o.denied {
-		o.signs |= sawDenied
+		o.traits |= traitSPFDenied
 	}
 	if o.forgedPath {
-		o.signs |= sawForgedPath
+		o.traits |= traitForgedPath
 	}
-	if o.dkim && !o.results.dkim && o.given || o.spf && !o.results.spf && o.given {
-		o.signs |= sawContradiction
+	if o.dkim && !o.results.dkim && o.hasResults || o.spf && !o.results.spf && o.hasResults {
+		o.traits |= traitContradiction
 	}
-	if org != c.align.organization {
-		o.signs |= sawForeignFrom
+	if org != c.alignment.organization {
+		o.traits |= traitForeignFrom
 	} else {
-		o.signs |= sawCovered
+		o.traits |= traitCoveredFrom
 	}
 	return o
 }
@@ -73,66 +73,66 @@ func (c *collector) observe(r *Record) observation {
 // else by the evaluation.
 func (o *observation) path() traits {
 	spf, dkim := o.results.spf, o.results.dkim
-	if !o.given {
+	if !o.hasResults {
 		spf, dkim = o.spf, o.dkim
 	}
 	switch {
 	case spf:
-		return sawSPF
+		return traitSPF
 	case dkim && o.spfPassed:
-		return sawDKIMElse
+		return traitDKIMForeignSPF
 	case dkim:
-		return sawDKIM
-	case !o.given:
-		return sawNoResults
+		return traitDKIM
+	case !o.hasResults:
+		return traitNoResults
 	case o.related:
-		return sawRelated
-	case o.stranger != "":
-		if o.ownedSelector[1] != 0 {
-			return sawStranger | sawBroken
+		return traitRelated
+	case o.foreignDomain != "":
+		if o.ownSelectors[1] != 0 {
+			return traitForeign | traitBrokenSignature
 		}
-		return sawStranger
+		return traitForeign
 	case o.notChecked:
-		return sawNothing | sawError
-	case o.ownedSelector[1] != 0:
-		return sawNothing | sawBroken
+		return traitUnauthenticated | traitNotChecked
+	case o.ownSelectors[1] != 0:
+		return traitUnauthenticated | traitBrokenSignature
 	}
-	return sawNothing
+	return traitUnauthenticated
 }
 
 func (c *collector) readDKIM(r *Record, from string, o *observation, traces *provider.Traces) {
-	org := c.org(from)
+	org := c.organizationOf(from)
 	for i := range r.DKIMAuth {
 		d := &r.DKIMAuth[i]
-		o.given = o.given || d.Result != ""
+		o.hasResults = o.hasResults || d.Result != ""
 		if d.Domain == "" || d.Result == none {
 			continue
 		}
-		own := c.org(d.Domain) == org
-		aligned := own && (d.Domain == from || !c.align.strictDKIM)
+		own := c.organizationOf(d.Domain) == org
+		aligned := own && (d.Domain == from || !c.alignment.strictDKIM)
 		switch {
 		case d.Result == pass && aligned:
 			o.results.dkim = true
-			o.ownedSelector[0] = c.number(d)
+			o.ownSelectors[0] = c.selectorNumber(d)
 		case d.Result == pass && own:
-			o.related, o.strictMiss = true, d.Domain
+			o.related, o.strictOnly = true, d.Domain
 		case d.Result == pass:
 			traces.DKIM = append(traces.DKIM, d.Domain)
 			o.related = o.related || ownTenant(d.Domain, org)
-			o.sawStranger(d.Domain)
+			o.setForeignDomain(d.Domain)
 		case own && (d.Result == permError || d.Result == tempError):
 			o.notChecked = true
 			if d.Result == permError && d.Selector != "" {
 				o.ownBadKey = d.Selector + "._domainkey." + d.Domain
 			}
 		case own && d.Result != "" && !slices.Contains(dkimResults.defined, string(d.Result)):
-			o.undefined = true
+			o.hasUndefined = true
 		case own && (d.Result == fail || d.Result == policyBad || d.Result == neutral) && d.Selector != "":
-			o.ownedSelector[1] = c.number(d)
+			o.ownSelectors[1] = c.selectorNumber(d)
 			o.ownBroken = d.Selector + "._domainkey." + d.Domain
 		}
 	}
-	o.selectors = o.ownedSelector
+	o.selectors = o.ownSelectors
 }
 
 // ownTenant reports whether a domain is the one with which Google signs for a customer without a key of its own:
@@ -145,15 +145,15 @@ func ownTenant(domain, org string) bool {
 // readSPF reads the results of SPF. That of the HELO name counts where there is no return path (RFC 7489
 // section 3.1.2, RFC 9989 section 4.4.2).
 func (c *collector) readSPF(r *Record, from string, o *observation, traces *provider.Traces) {
-	org := c.org(from)
+	org := c.organizationOf(from)
 	for i := range r.SPFAuth {
 		s := &r.SPFAuth[i]
-		o.given = o.given || s.Result != ""
+		o.hasResults = o.hasResults || s.Result != ""
 		if s.Domain == "" {
 			continue
 		}
-		own := c.org(s.Domain) == org
-		aligned := own && (s.Domain == from || !c.align.strictSPF)
+		own := c.organizationOf(s.Domain) == org
+		aligned := own && (s.Domain == from || !c.alignment.strictSPF)
 		o.spfPassed = o.spfPassed || s.Result == pass && s.Scope != scopeHELO
 		switch {
 		case s.Result == pass && aligned && s.Scope == scopeHELO && (r.EnvelopeFrom != "" || r.SPF == fail):
@@ -161,10 +161,10 @@ func (c *collector) readSPF(r *Record, from string, o *observation, traces *prov
 		case s.Result == pass && aligned:
 			o.results.spf = true
 		case s.Result == pass && own:
-			o.related, o.strictMiss = true, s.Domain
+			o.related, o.strictOnly = true, s.Domain
 		case s.Result == pass:
 			traces.Envelope = append(traces.Envelope, s.Domain)
-			o.sawStranger(s.Domain)
+			o.setForeignDomain(s.Domain)
 		case own && s.Result == permError:
 			o.ownPermError, o.notChecked = s.Domain, true
 		case own && s.Result == tempError:
@@ -172,12 +172,14 @@ func (c *collector) readSPF(r *Record, from string, o *observation, traces *prov
 		case s.Result == fail && s.Scope != scopeHELO:
 			o.denied, o.forgedPath = o.denied || own, o.forgedPath || !own
 		case own && s.Result != "" && !slices.Contains(spfResults.defined, string(s.Result)):
-			o.undefined = true
+			o.hasUndefined = true
 		}
 	}
 }
 
-func (o *observation) sawStranger(domain string) { o.stranger = cmp.Or(o.stranger, domain) }
+func (o *observation) setForeignDomain(domain string) {
+	o.foreignDomain = cmp.Or(o.foreignDomain, domain)
+}
 
 // evaluate uses the receiver's evaluation, computes it if missing, and compares the two.
 func (o *observation) evaluate(r *Record) {
@@ -188,7 +190,7 @@ func (o *observation) evaluate(r *Record) {
 	if r.SPF != pass && r.SPF != fail {
 		o.spf = o.results.spf
 	}
-	if !o.given {
+	if !o.hasResults {
 		return
 	}
 	for _, m := range []struct {
@@ -220,33 +222,33 @@ func forwarded(overrides []Override) bool {
 	return false
 }
 
-func (c *collector) note(r *Record, o *observation) {
+func (c *collector) noteOddities(r *Record, o *observation) {
 	n, odd := r.Count, &c.oddities
 	if n == 0 {
 		return
 	}
-	if o.signs&sawForeignFrom != 0 {
+	if o.traits&traitForeignFrom != 0 {
 		odd.foreign.add(r.HeaderFrom, n)
 	}
 	odd.permError.add(o.ownPermError, n)
 	odd.badKeys.add(o.ownBadKey, n)
-	if o.signs&sawSPF != 0 && !o.results.dkim {
+	if o.traits&traitSPF != 0 && !o.results.dkim {
 		odd.broken.add(o.ownBroken, n)
 	}
 	passed := o.spf || o.dkim
 	if !passed {
-		odd.strict.add(o.strictMiss, n)
+		odd.strictOnly.add(o.strictOnly, n)
 	}
-	if !o.given && !o.undefined {
+	if !o.hasResults && !o.hasUndefined {
 		odd.noResults += n
 	}
 	switch {
 	case passed && (r.Disposition == dispositionQuarantine || r.Disposition == dispositionReject):
-		odd.passedLost += n
+		odd.passedNotDelivered += n
 	case !passed && r.Disposition == dispositionNone:
 		odd.spared.add(r.HeaderFrom, n)
 		for _, why := range r.Overrides {
-			odd.sparedWhy.add(why.Type, n)
+			odd.sparedReasons.add(why.Type, n)
 		}
 	}
 	for _, why := range r.Overrides {
@@ -254,16 +256,16 @@ func (c *collector) note(r *Record, o *observation) {
 			odd.local.add(phrase.Quote(why.Comment), n)
 		}
 	}
-	if o.selectors[0] != 0 && o.signs&sawSPF != 0 && len(c.direct) < maxApart {
-		c.direct[o.selectors[0]] = true
+	if o.selectors[0] != 0 && o.traits&traitSPF != 0 && len(c.directSelectors) < maxDistinctNames {
+		c.directSelectors[o.selectors[0]] = true
 	}
-	c.contradictions.note(r, o)
-	if !passed && o.signs&sawForeignFrom == 0 {
-		c.handle(r)
+	c.contradictions.add(r, o)
+	if !passed && o.traits&traitForeignFrom == 0 {
+		c.noteHandling(r)
 	}
 }
 
-func (k *contradictions) note(r *Record, o *observation) {
+func (k *contradictions) add(r *Record, o *observation) {
 	switch {
 	case o.contradictedBy != "":
 		k.passed += r.Count

@@ -21,9 +21,9 @@ const (
 	// readyReceivers is the minimum number of receivers that report: no receiver gets mail from all senders of a
 	// domain.
 	readyReceivers = 2
-	// quietDays is the longest permitted gap without a report, as over a holiday: receivers send none about days
+	// maxGapDays is the longest permitted gap without a report, as over a holiday: receivers send none about days
 	// without mail. A longer gap may hide a sender.
-	quietDays = 4
+	maxGapDays = 4
 	// longestReport is the longest time that a report is believed to be about.
 	longestReport = 366 * day
 
@@ -81,18 +81,19 @@ func (BlockerCode) Values() []string {
 		blockedByMessages, blockedByNames, blockedByParts, blockedByLone)
 }
 
-// examine reports whether a domain is ready to enforce its policy, and why not; nil if the reports show too little.
-func (e *evidence) examine(f *Enforcement) (ready *bool, r Readiness) {
+// examineReadiness reports whether a domain is ready to enforce its policy, and why not; nil if the reports show too
+// little.
+func (e *evidence) examineReadiness(f *Enforcement) (ready *bool, r Readiness) {
 	r = Readiness{Receivers: []string{}, Senders: e.rhythms(), Because: []Blocker{}, DaysNeeded: readyDays}
-	e.cover(&r)
+	e.findPeriod(&r)
 	others := int64(0)
 	for class, s := range e.classes {
 		if class != spoofing {
 			others += s.messages
 		}
 	}
-	small := f.MessageCountAtRisk*100 <= others*lostPercent && len(e.atRisk) <= maxBlocking &&
-		(f.UnlistedCount+f.UnknownCount)*1000 <= others*strangePerMille
+	small := f.MessageCountAtRisk*100 <= others*maxLostPercent && len(e.atRisk) <= maxBlocking &&
+		(f.UnlistedCount+f.UnknownCount)*1000 <= others*maxUnknownPerMille
 	block := func(is bool, code BlockerCode, format string, args ...any) {
 		if is {
 			r.Because = append(r.Because, Blocker{code, fmt.Sprintf(format, args...)})
@@ -100,7 +101,7 @@ func (e *evidence) examine(f *Enforcement) (ready *bool, r Readiness) {
 	}
 	block(!small, blockedByRisk, "%s not proven to be forged would be lost.",
 		phrase.Capitalize(countMessages(f.MessageCountAtRisk)))
-	block(len(e.failing) > 0 || e.ownFailed > 0, blockedBySenders, "Mail of your own senders fails.")
+	block(len(e.failingServices) > 0 || e.ownFailed > 0, blockedBySenders, "Mail of your own senders fails.")
 	lost := len(r.Because) > 0
 	block(r.Days < r.DaysNeeded, blockedByDays, "%s", e.daysText(&r))
 	block(len(r.Receivers) < readyReceivers, blockedByReceivers,
@@ -108,15 +109,15 @@ func (e *evidence) examine(f *Enforcement) (ready *bool, r Readiness) {
 		cmp.Or(strings.Join(kit.Map(r.Receivers,
 			func(name string) string { return "The only receiver that reports is " + name }), ""),
 			"No report names its receiver"))
-	block(!r.EndAt.IsZero() && e.began.Sub(r.EndAt) > oldAge, blockedByAge, "The newest report ends on %s: senders may "+
-		"have been added since.", date(r.EndAt))
+	block(!r.EndAt.IsZero() && e.began.Sub(r.EndAt) > maxAge, blockedByAge, "The newest report ends on %s: senders may "+
+		"have been added since.", formatDate(r.EndAt))
 	passed := e.classes[legitimate].pass
 	block(passed < readyMessages, blockedByMessages, "Only %s of legitimate senders passed, of %d that are needed to see "+
 		"those that rarely write.", countMessages(passed), readyMessages)
-	block(e.unsure, blockedByNames, "Names of sources in reverse DNS could not be looked up.")
+	block(e.namesMatter, blockedByNames, "Names of sources in reverse DNS could not be looked up.")
 	block(e.incomplete(), blockedByParts, "Parts of the reports could not be read.")
-	block(e.lone() != "", blockedByLone, "All mail that looks forged is from one source, %s, which may be your own.",
-		e.lone())
+	block(e.loneSource() != "", blockedByLone, "All mail that looks forged is from one source, %s, which may be your own.",
+		e.loneSource())
 	if again := r.BeginAt.Add(time.Duration(r.DaysNeeded) * day); r.Days < r.DaysNeeded && r.Days > 0 &&
 		again.After(e.began) {
 		r.NotBefore = again
@@ -130,15 +131,15 @@ func (e *evidence) examine(f *Enforcement) (ready *bool, r Readiness) {
 	return ready, r
 }
 
-// cover finds the newest time that the reports cover without a gap, and who reports about it.
-func (e *evidence) cover(r *Readiness) {
+// findPeriod finds the newest time that the reports cover without a gap, and who reports about it.
+func (e *evidence) findPeriod(r *Readiness) {
 	var about []*Report
 	for _, report := range e.reports { // the oldest first
 		begin, end := report.Metadata.BeginAt, report.Metadata.EndAt
 		switch {
-		case !e.dated(report):
+		case !e.hasCrediblePeriod(report):
 			continue
-		case begin.Sub(r.EndAt) > (quietDays+1)*day:
+		case begin.Sub(r.EndAt) > (maxGapDays+1)*day:
 			r.BeginAt, r.EndAt, about = begin, end, nil
 		case end.After(r.EndAt):
 			r.EndAt = end
@@ -162,8 +163,8 @@ func (e *evidence) cover(r *Readiness) {
 	r.Senders = r.Senders[:min(len(r.Senders), maxListed)]
 }
 
-// dated reports whether the period of a report is credible.
-func (e *evidence) dated(r *Report) bool {
+// hasCrediblePeriod reports whether the period of a report is credible.
+func (e *evidence) hasCrediblePeriod(r *Report) bool {
 	begin, end := r.Metadata.BeginAt, r.Metadata.EndAt
 	return !begin.IsZero() && begin.Before(end) && end.Sub(begin) <= longestReport && !end.After(e.began.Add(clockSkew))
 }
@@ -171,16 +172,16 @@ func (e *evidence) dated(r *Report) bool {
 // rhythms returns how often the legitimate senders write, the least frequent first.
 func (e *evidence) rhythms() []Rhythm {
 	on := map[string]map[time.Time]bool{}
-	for _, s := range e.top {
+	for _, s := range e.topSources {
 		if s.class != legitimate || s.pass == 0 {
 			continue
 		}
-		name := s.sender()
+		name := s.senderName()
 		if on[name] == nil {
 			on[name] = map[time.Time]bool{}
 		}
 		for i, n := range s.byReport {
-			if r := e.numbered[i]; n > 0 && e.dated(r) { // most receivers count from midnight, wherever they are
+			if r := e.allReports[i]; n > 0 && e.hasCrediblePeriod(r) { // most receivers count from midnight, wherever they are
 				on[name][r.Metadata.BeginAt.Add(day/2).Truncate(day)] = true
 			}
 		}
@@ -203,8 +204,8 @@ func (e *evidence) rhythms() []Rhythm {
 	return list
 }
 
-// sender names the service that a source belongs to, or its network: a sender has several addresses.
-func (s *source) sender() string {
+// senderName names the service that a source belongs to, or its network: a sender has several addresses.
+func (s *source) senderName() string {
 	switch {
 	case s.service != nil:
 		return s.service.Name
@@ -244,7 +245,7 @@ func (r *Readiness) notBefore() string {
 	if r.NotBefore.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf(" Not before %s.", date(r.NotBefore))
+	return fmt.Sprintf(" Not before %s.", formatDate(r.NotBefore))
 }
 
-func date(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+func formatDate(t time.Time) string { return t.UTC().Format(time.DateOnly) }

@@ -31,10 +31,10 @@ func TestNotReadyWhereOwnMailMayFail(t *testing.T) {
 	}
 	first := rowXML("198.51.100.5 900 none fail fail example.com", "spf example.com softfail")
 	a := analyze(t, feedbackXML(pNone, first))
-	require.Equal(t, reasonNothing, a.Sources[0].Reason, "a domain that is not set up yet")
-	require.Equal(t, unclear, analyze(t, feedbackXML(pReject, first)).Sources[0].Classification)
+	require.Equal(t, reasonUnauthenticated, a.Sources[0].Reason, "a domain that is not set up yet")
+	require.Equal(t, unknownSource, analyze(t, feedbackXML(pReject, first)).Sources[0].Classification)
 	signed := rowXML("198.51.100.5 900 none fail fail example.com", "dkim example.com s1 fail", "spf example.com fail")
-	require.Equal(t, reasonBroken, analyze(t, feedbackXML(pNone, signed)).Sources[0].Reason, "nothing to tell the selector by")
+	require.Equal(t, reasonBrokenSignature, analyze(t, feedbackXML(pNone, signed)).Sources[0].Reason, "nothing to tell the selector by")
 	server := rowXML("198.51.100.5 900 none pass fail example.com", "dkim example.com s1 pass", "spf example.com softfail")
 	require.Equal(t, reasonDKIM, analyze(t, feedbackXML(pNone, server)).Sources[0].Reason, "the only source is no forwarder")
 }
@@ -182,7 +182,7 @@ func TestReadiness(t *testing.T) {
 			require.Equal(t, tt.needed, r.DaysNeeded)
 			require.Equal(t, tt.notBefore == "", r.NotBefore.IsZero(), r.NotBefore)
 			if tt.notBefore != "" {
-				require.Equal(t, tt.notBefore, date(r.NotBefore))
+				require.Equal(t, tt.notBefore, formatDate(r.NotBefore))
 			}
 			for _, f := range a.Findings {
 				if f.Code == "dmarc.report.policy.none" && tt.ready == nil {

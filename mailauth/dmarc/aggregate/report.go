@@ -197,22 +197,23 @@ func Read(file []byte, each func(*Record) error) (*File, error) {
 	if len(file) > MaxSent {
 		return nil, &LimitError{"size", MaxSent}
 	}
-	o := &opener{each: each, left: maxExpanded, limit: LimitError{"expanded size", maxExpanded},
-		room: room{maxRecords, maxTold, maxTold, maxTold}, names: map[string]string{}, idn: map[string]string{}}
+	o := &opener{each: each, remaining: maxExpanded, limit: LimitError{"expanded size", maxExpanded},
+		capacity: capacity{maxRecords, maxFileFaults, maxFileFaults, maxFileFaults}, names: map[string]string{},
+		idn: map[string]string{}}
 	if most := max(minExpanded, maxRatio*int64(len(file))); most < maxExpanded {
-		o.left, o.limit = most, LimitError{"compression ratio", maxRatio}
+		o.remaining, o.limit = most, LimitError{"compression ratio", maxRatio}
 	}
 	if err := o.open(inMemory(file, "", nil)); err != nil {
 		return nil, err
 	}
 	if len(o.found.Reports) == 0 {
-		return nil, o.miss
+		return nil, o.mismatch
 	}
 	return &o.found, nil
 }
 
-// Holds reports whether a file contains an aggregate report, and reads no more than needed.
-func Holds(file []byte) bool {
+// IsReport reports whether a file contains an aggregate report, and reads no more than needed.
+func IsReport(file []byte) bool {
 	enough := errors.New("there is a record")
 	found, err := Read(file, func(*Record) error { return enough })
 	return found != nil || err == enough
@@ -221,7 +222,7 @@ func Holds(file []byte) bool {
 // readXML reads XML up to its end or to the next report in it. What the source breaks off with is a Fault; the error is
 // that of each, or a LimitError.
 func (o *opener) readXML(s *scanner, around []frame) (*builder, error) {
-	b := &builder{report: &Report{}, number: len(o.found.Reports), each: o.each, room: &o.room,
+	b := &builder{report: &Report{}, number: len(o.found.Reports), each: o.each, capacity: &o.capacity,
 		scan: s, stack: around, faults: map[faultKey]int{}, names: o.names, idn: o.idn}
 	s.run(b)
 	if b.err != nil {

@@ -15,7 +15,7 @@ import (
 // rules is the table of all rules: the type of the file, its content, and its format. Of findings of one severity the
 // first is the headline: the needs of the domain's mail precede the faults of a receiver.
 var rules = sync.OnceValue(func() rule.Rules[*upload] {
-	all := across(table())
+	all := forEachDomain(table())
 	i := slices.IndexFunc(all, func(r rule.Rule[*upload]) bool { return r.Code == reporterRules[0].Code })
 	return slices.Insert(all, i, uploadRules.Reading(rule.FromRequest)...)
 })
@@ -23,10 +23,11 @@ var rules = sync.OnceValue(func() rule.Rules[*upload] {
 // table holds the rules for one domain.
 var table = sync.OnceValue(func() rule.Rules[*evidence] {
 	return slices.Concat(fileRules.Reading(rule.FromRequest),
-		when(isNamed, mailRules, policyRules.With(rule.Rule[*evidence]{Category: factorPolicy})).Reading(reverseNames),
-		when(isNamed, handlingRules).Reading(rule.FromRequest),
-		when(isNamed, scopeRules.With(rule.Rule[*evidence]{Category: factorScope, When: enforced})).Reading(rule.FromRequest),
-		when(isReport, reporterRules, formatRules).Reading(rule.FromRequest))
+		rulesWhen(isNamed, mailRules, policyRules.With(rule.Rule[*evidence]{Category: factorPolicy})).Reading(reverseNames),
+		rulesWhen(isNamed, handlingRules).Reading(rule.FromRequest),
+		rulesWhen(isNamed, scopeRules.With(rule.Rule[*evidence]{Category: factorScope,
+			When: isEnforced})).Reading(rule.FromRequest),
+		rulesWhen(hasReport, reporterRules, formatRules).Reading(rule.FromRequest))
 })
 
 // reverseNames is the source for reverse DNS names of sources that the reports do not identify, if requested.
@@ -34,23 +35,23 @@ const reverseNames rule.Source = "names"
 
 // Unanswered reports an unanswered lookup of a name that might have identified a source.
 func (e *evidence) Unanswered() []rule.Source {
-	if e.unsure {
+	if e.namesMatter {
 		return []rule.Source{reverseNames}
 	}
 	return nil
 }
 
-func isReport(e *evidence) bool { return e.report != nil }
+func hasReport(e *evidence) bool { return e.report != nil }
 
-func hasMail(e *evidence) bool { return isReport(e) && e.sums.totals.MessageCount > 0 }
+func hasMail(e *evidence) bool { return hasReport(e) && e.sums.totals.MessageCount > 0 }
 
-func isNamed(e *evidence) bool { return hasMail(e) && e.named > 0 }
+func isNamed(e *evidence) bool { return hasMail(e) && e.namedMessages > 0 }
 
-func when(ground func(*evidence) bool, tables ...rule.Rules[*evidence]) rule.Rules[*evidence] {
+func rulesWhen(condition func(*evidence) bool, tables ...rule.Rules[*evidence]) rule.Rules[*evidence] {
 	all := slices.Concat(tables...)
 	for i := range all {
 		own := all[i].When
-		all[i].When = func(e *evidence) bool { return ground(e) && (own == nil || own(e)) }
+		all[i].When = func(e *evidence) bool { return condition(e) && (own == nil || own(e)) }
 	}
 	return all
 }
@@ -58,9 +59,9 @@ func when(ground func(*evidence) bool, tables ...rule.Rules[*evidence]) rule.Rul
 func (e *evidence) domain() string {
 	switch {
 	case e.report != nil && e.report.Policy.Domain != "":
-		return cut(e.report.Policy.Domain)
-	case e.sums.align.organization != "":
-		return cut(e.sums.align.organization)
+		return clipDomain(e.report.Policy.Domain)
+	case e.sums.alignment.organization != "":
+		return clipDomain(e.sums.alignment.organization)
 	}
 	return "the domain"
 }
@@ -108,15 +109,15 @@ func shareText(part, whole int64) string {
 
 const maxInSentence = 5
 
-// listed lists the largest of counts: "a (10), b (5) and 3 more".
-func listed(c *counts[string]) string {
+// listKeys lists the largest of counts: "a (10), b (5) and 3 more".
+func listKeys(c *counts[string]) string {
 	list := c.sorted()
 	text := ""
 	for i, one := range list[:min(len(list), maxInSentence)] {
 		if i > 0 {
 			text += ", "
 		}
-		text += fmt.Sprintf("%s (%s)", phrase.Quote(one.what), thousands(one.n))
+		text += fmt.Sprintf("%s (%s)", phrase.Quote(one.key), thousands(one.n))
 	}
 	if len(list) > maxInSentence {
 		text += " and others"
@@ -146,8 +147,8 @@ var texts = rule.Texts{
 const (
 	// clockSkew bounds how far a report may reach into the future.
 	clockSkew = 2 * time.Hour
-	// oldAge is the age from which a report says little about the present.
-	oldAge = 60 * 24 * time.Hour
+	// maxAge is the age from which a report says little about the present.
+	maxAge = 60 * 24 * time.Hour
 )
 
 var reporterRules = rule.Rules[*evidence]{{
@@ -166,7 +167,7 @@ var reporterRules = rule.Rules[*evidence]{{
 	When:   hasSpan, Fails: func(e *evidence) rule.Failures {
 		m := &e.report.Metadata
 		return rule.FailIf(m.EndAt.Before(m.BeginAt), "The report says that it begins at %s and ends at "+
-			"%s.", instant(m.BeginAt), instant(m.EndAt))
+			"%s.", formatTime(m.BeginAt), formatTime(m.EndAt))
 	},
 }, {
 	Code: "dmarc.report.time.future", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.1.4",
@@ -174,7 +175,8 @@ var reporterRules = rule.Rules[*evidence]{{
 	Advice: "Tell the receiver that its clock is wrong. The counts are valid, but the days they cover are not known.",
 	When:   hasSpan, Fails: func(e *evidence) rule.Failures {
 		end := e.report.Metadata.EndAt
-		return rule.FailIf(end.After(e.began.Add(clockSkew)), "The report ends at %s, which has not come yet.", instant(end))
+		return rule.FailIf(end.After(e.began.Add(clockSkew)), "The report ends at %s, which has not come yet.",
+			formatTime(end))
 	},
 }, {
 	Code: "dmarc.report.time.old", Severity: diag.Info, Ref: "RFC 9990 section 3.1.1.4",
@@ -182,8 +184,8 @@ var reporterRules = rule.Rules[*evidence]{{
 	Advice: "Analyze a newer report too, before you act: services and records may have changed since.",
 	When:   hasSpan, Fails: func(e *evidence) rule.Failures {
 		end := e.report.Metadata.EndAt
-		return rule.FailIf(e.began.Sub(end) > oldAge, "The report ends at %s, %d days "+
-			"ago.", instant(end), int(e.began.Sub(end).Hours()/24))
+		return rule.FailIf(e.began.Sub(end) > maxAge, "The report ends at %s, %d days "+
+			"ago.", formatTime(end), int(e.began.Sub(end).Hours()/24))
 	},
 }, {
 	Code: "dmarc.report.errors.reported", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.5",
@@ -204,7 +206,7 @@ var reporterRules = rule.Rules[*evidence]{{
 	When: hasMail, Fails: func(e *evidence) rule.Failures {
 		foreign := &e.sums.oddities.foreign
 		return rule.FailIf(foreign.total > 0, "%s had a domain in the From field that the policy of %s does not cover: %s.",
-			e.messages(foreign.total), e.domain(), listed(foreign))
+			e.messages(foreign.total), e.domain(), listKeys(foreign))
 	},
 }, {
 	Code: "dmarc.report.evaluation.contradiction", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.1.9",
@@ -231,7 +233,8 @@ var reporterRules = rule.Rules[*evidence]{{
 	Requirement: "Reverse DNS of the largest sources could be looked up",
 	Advice:      "Try again later: names in reverse DNS help to recognize sending services.",
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.unnamed > 0, "The name servers did not answer for %s.", phrase.Count(int64(e.unnamed), "source"))
+		return rule.FailIf(e.unnamedCount > 0, "The name servers did not answer for %s.",
+			phrase.Count(int64(e.unnamedCount), "source"))
 	},
 }}
 
@@ -239,4 +242,4 @@ func hasSpan(e *evidence) bool {
 	return !e.report.Metadata.BeginAt.IsZero() && !e.report.Metadata.EndAt.IsZero()
 }
 
-func instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

@@ -24,7 +24,7 @@ var formatRules = rule.Rules[*evidence]{
 				phrase.Count(int64(e.report.Read), "record"))
 		},
 	},
-	only(isPacked, faultRule("dmarc.report.archive.damaged", diag.Warning, "Damaged archive",
+	ruleWhen(isPacked, faultRule("dmarc.report.archive.damaged", diag.Warning, "Damaged archive",
 		"The archive is undamaged", "RFC 9990 section 3.5.2",
 		"Save the attachment again, in binary form, and compare: numbers may be missing.",
 		"The archive around the report is damaged, so that records may be missing", nil, Damaged)),
@@ -47,11 +47,11 @@ var formatRules = rule.Rules[*evidence]{
 	faultRule("dmarc.report.metadata.missing", diag.Warning, "Required metadata missing",
 		"The metadata is complete", "RFC 9990 section 3.1.1.3",
 		"Tell the receiver. Without its name and a report ID, duplicates cannot be recognized.",
-		"The metadata lacks required elements", below("report_metadata"), missing),
+		"The metadata lacks required elements", inSection("report_metadata"), missing),
 	faultRule("dmarc.report.policy.missing", diag.Warning, "Published policy incomplete",
 		"The published policy is complete", "RFC 9990 section 3.1.1.5",
 		"Look the record up with dmarc/lookup: the report does not say what the receiver found.",
-		"The section policy_published lacks required elements", below("policy_published"), missing),
+		"The section policy_published lacks required elements", inSection("policy_published"), missing),
 	faultRule("dmarc.report.record.missing", diag.Warning, "Records with missing elements",
 		"The records are complete", "RFC 9990 section 3.1.1.7",
 		"Tell the receiver. What is missing was worked out from the other elements where that is possible.",
@@ -78,19 +78,19 @@ var formatRules = rule.Rules[*evidence]{
 
 func isPacked(e *evidence) bool { return len(e.report.Container) > 0 }
 
-func only(ground func(*evidence) bool, r rule.Rule[*evidence]) rule.Rule[*evidence] {
-	r.When = ground
+func ruleWhen(condition func(*evidence) bool, r rule.Rule[*evidence]) rule.Rule[*evidence] {
+	r.When = condition
 	return r
 }
 
-// below matches elements of a section of the report.
-func below(section string) func(string) bool {
+// inSection matches elements of a section of the report.
+func inSection(section string) func(string) bool {
 	return func(element string) bool { return strings.HasPrefix(element, section+"/") }
 }
 
 func inRecords(element string) bool {
-	return element != "record" && element != "feedback" && !below("report_metadata")(element) &&
-		!below("policy_published")(element)
+	return element != "record" && element != "feedback" && !inSection("report_metadata")(element) &&
+		!inSection("policy_published")(element)
 }
 
 // faultRule is the rule that reading met no fault of some kinds, in elements that match.
@@ -195,12 +195,14 @@ var fileRules = rule.Rules[*evidence]{
 		Code: "dmarc.report.kind.other", Severity: diag.Error, NoScore: true, Ref: "RFC 9990 section 3.1.1",
 		Title: "Not a DMARC report", Requirement: "The file is an aggregate report",
 		Advice: "Upload the attachment of a message sent to one of your rua addresses: XML, usually in gzip or zip.",
-		When:   func(e *evidence) bool { return e.other == nil || slices.Contains(otherContents, e.other.Content) },
+		When: func(e *evidence) bool {
+			return e.notReport == nil || slices.Contains(otherContents, e.notReport.Content)
+		},
 		Fails: func(e *evidence) rule.Failures {
-			if e.other == nil {
+			if e.notReport == nil {
 				return nil
 			}
-			return e.other.describe("The file is not an aggregate report in XML.")
+			return e.notReport.describe("The file is not an aggregate report in XML.")
 		},
 	},
 }
@@ -221,12 +223,12 @@ func notReport(code diag.Code, title, requirement, ref, advice, detail string,
 	return rule.Rule[*evidence]{
 		Code: code, Severity: diag.Error, NoScore: true,
 		Title: title, Requirement: requirement, Ref: ref, Advice: advice,
-		When: func(e *evidence) bool { return e.other != nil }, // not for reports
+		When: func(e *evidence) bool { return e.notReport != nil }, // not for reports
 		Fails: func(e *evidence) rule.Failures {
-			if !slices.Contains(contents, e.other.Content) {
+			if !slices.Contains(contents, e.notReport.Content) {
 				return nil
 			}
-			return e.other.describe(detail)
+			return e.notReport.describe(detail)
 		},
 	}
 }

@@ -16,7 +16,7 @@ var mailRules = rule.Rules[*evidence]{{
 	Title: "Legitimate mail was quarantined or rejected", Requirement: "No legitimate mail was quarantined or rejected",
 	Advice: "Fix these sources now, as the findings about them say: usually they lack DKIM signing with your domain. " +
 		"If that takes days, publish p=none until it is done.",
-	When: hasOwn, Fails: func(e *evidence) rule.Failures {
+	When: hasOwnSenders, Fails: func(e *evidence) rule.Failures {
 		n := e.classes[legitimate].affected
 		return rule.FailIf(n > 0, "%s of legitimate sources failed DMARC and did not reach the inbox: %s.",
 			e.messages(n), e.affectedNames())
@@ -27,7 +27,7 @@ var mailRules = rule.Rules[*evidence]{{
 	Advice: "Ask the receiver why: DMARC was not the reason. Content and reputation of the senders are what else " +
 		"receivers judge.",
 	Fails: func(e *evidence) rule.Failures {
-		n := e.sums.oddities.passedLost
+		n := e.sums.oddities.passedNotDelivered
 		return rule.FailIf(n > 0, "%s passed DMARC, and yet the report says that the policy was applied.", e.messages(n))
 	},
 }, {
@@ -35,8 +35,8 @@ var mailRules = rule.Rules[*evidence]{{
 	Ref:   "RFC 9989 section 5.1.6",
 	Title: "Sending service fails DMARC: not aligned with the domain", Requirement: "All known sending services pass",
 	Advice: "Set up DKIM signing with your domain at the service, and a return path in your domain where it offers one.",
-	When:   hasOwn, Fails: func(e *evidence) rule.Failures {
-		return rule.FailEach(e.failing, e.unaligned)
+	When:   hasOwnSenders, Fails: func(e *evidence) rule.Failures {
+		return rule.FailEach(e.failingServices, e.unaligned)
 	},
 	Partly: legitimateShare,
 }, {
@@ -45,7 +45,9 @@ var mailRules = rule.Rules[*evidence]{{
 	Title: "Mail from one of your own sources fails DMARC", Requirement: "Mail from your own sources passes",
 	Advice: "Find out which server or service this is. Sign its mail with DKIM for your domain, and list its address " +
 		"in the SPF record.",
-	When:  func(e *evidence) bool { return hasOwn(e) && (len(e.own) == 0 || slices.ContainsFunc(e.own, lenient)) },
+	When: func(e *evidence) bool {
+		return hasOwnSenders(e) && (len(e.ownSenders) == 0 || slices.ContainsFunc(e.ownSenders, isRelaxed))
+	},
 	Fails: (*evidence).ownFailures, Partly: legitimateShare,
 }, {
 	Code: "dmarc.report.alignment.strict", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
@@ -54,11 +56,11 @@ var mailRules = rule.Rules[*evidence]{{
 	Requirement: "Strict alignment fails no authenticated mail",
 	Advice: "Remove adkim=s or aspf=s from the DMARC record, or have these senders use exactly the domain of the From " +
 		"field.",
-	When: func(e *evidence) bool { return e.sums.align.strict() },
+	When: func(e *evidence) bool { return e.sums.alignment.strict() },
 	Fails: func(e *evidence) rule.Failures {
-		c := &e.sums.oddities.strict
+		c := &e.sums.oddities.strictOnly
 		return rule.FailIf(c.total > 0, "%s failed although a domain of the same organization was authenticated: "+
-			"%s.", e.messages(c.total), listed(c))
+			"%s.", e.messages(c.total), listKeys(c))
 	},
 }, {
 	Code: "dmarc.report.spf.permerror", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
@@ -68,7 +70,7 @@ var mailRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) rule.Failures {
 		c := &e.sums.oddities.permError
 		return rule.FailIf(c.total > 0, "For %s the receiver could not evaluate the SPF record: "+
-			"%s.", e.messages(c.total), listed(c))
+			"%s.", e.messages(c.total), listKeys(c))
 	},
 }, {
 	Code: "dmarc.report.dkim.key", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
@@ -78,7 +80,7 @@ var mailRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) rule.Failures {
 		c := &e.sums.oddities.badKeys
 		return rule.FailIf(c.total > 0, "For %s the receiver found no key that it could use: "+
-			"%s.", e.messages(c.total), listed(c))
+			"%s.", e.messages(c.total), listKeys(c))
 	},
 }, {
 	Code: "dmarc.report.dkim.broken", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
@@ -86,11 +88,11 @@ var mailRules = rule.Rules[*evidence]{{
 	Title: "DKIM signatures of your own servers do not verify", Requirement: "DKIM signatures of your own servers verify",
 	Advice: "Look the selector up with dkim/lookup, and check that the server signs with that key, after everything " +
 		"else that changes the message.",
-	When: hasOwn, Fails: func(e *evidence) rule.Failures {
+	When: hasOwnSenders, Fails: func(e *evidence) rule.Failures {
 		c := &e.sums.oddities.broken
-		return rule.FailIf(c.total*100 > e.classes[legitimate].messages*strayPercent,
+		return rule.FailIf(c.total*100 > e.classes[legitimate].messages*maxStrayPercent,
 			"%s came from servers that the SPF record lists, with a signature of the domain that failed: "+
-				"%s.", e.messages(c.total), listed(c))
+				"%s.", e.messages(c.total), listKeys(c))
 	},
 }, {
 	Code: "dmarc.report.unlisted.failing", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
@@ -101,7 +103,7 @@ var mailRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.unlisted.total > 0, "%s failed from sources that share a network, a name or sending days with "+
 			"the domain's own mail: %s.",
-			e.messages(e.unlisted.total), listed(&e.unlisted))
+			e.messages(e.unlisted.total), listKeys(&e.unlisted))
 	},
 	Partly: func(e *evidence) float64 { return 1 - float64(e.unlisted.total)/float64(e.sums.totals.MessageCount) },
 }, {
@@ -111,7 +113,7 @@ var mailRules = rule.Rules[*evidence]{{
 	Advice: "Find out whether any of them is yours: look the addresses up, ask marketing, sales, support and HR, and " +
 		"compare reports of several days and receivers. Set up DKIM signing with your domain for what is.",
 	Fails: func(e *evidence) rule.Failures {
-		n := e.classes[unclear].failed()
+		n := e.classes[unknownSource].failed()
 		if n == 0 {
 			return nil
 		}
@@ -124,7 +126,7 @@ var mailRules = rule.Rules[*evidence]{{
 		return rule.Failures{f}
 	},
 	Partly: func(e *evidence) float64 {
-		return 1 - float64(e.classes[unclear].failed())/float64(e.sums.totals.MessageCount)
+		return 1 - float64(e.classes[unknownSource].failed())/float64(e.sums.totals.MessageCount)
 	},
 }, {
 	Code: "dmarc.report.forwarding.blocked", Severity: diag.Warning, Ref: "RFC 9989 section 7.4",
@@ -173,13 +175,13 @@ var mailRules = rule.Rules[*evidence]{{
 	Fails: (*evidence).forwardingSeen,
 }}
 
-func hasOwn(e *evidence) bool { return e.classes[legitimate].messages+e.serviceTotal() > 0 }
+func hasOwnSenders(e *evidence) bool { return e.classes[legitimate].messages+e.serviceTotal() > 0 }
 
 // serviceTotal is the mail of known services without passing mail.
 func (e *evidence) serviceTotal() int64 { return e.classes[unlisted].messages - e.unlisted.total }
 
-// lenient reports whether a source fails for more than strict alignment, of which another finding tells.
-func lenient(s *sender) bool { return !s.strict }
+// isRelaxed reports whether a source fails for more than strict alignment, of which another finding tells.
+func isRelaxed(s *sender) bool { return !s.strictOnly }
 
 func hasPassed(e *evidence) bool { return e.classes[legitimate].pass > 0 }
 
@@ -195,8 +197,8 @@ func (e *evidence) unaligned(s *sender) rule.Failures {
 	if s.affected > 0 {
 		detail += fmt.Sprintf(" Of it, %s did not reach the inbox.", countMessages(s.affected))
 	}
-	if s.as.total > 0 {
-		names := s.as.names()
+	if s.foreignDomains.total > 0 {
+		names := s.foreignDomains.names()
 		names = names[:min(len(names), maxInSentence)]
 		detail += fmt.Sprintf(" Its mail is authenticated as %s.", phrase.Quote(strings.Join(names, ", ")))
 	}
@@ -214,8 +216,8 @@ func (e *evidence) unaligned(s *sender) rule.Failures {
 
 func (e *evidence) ownFailures() rule.Failures {
 	var all rule.Failures
-	for _, s := range e.own {
-		if s.strict {
+	for _, s := range e.ownSenders {
+		if s.strictOnly {
 			continue
 		}
 		detail := fmt.Sprintf("%s of %s failed, though other mail of this source passes or is authenticated by your "+
@@ -230,7 +232,7 @@ func (e *evidence) ownFailures() rule.Failures {
 
 func (e *evidence) affectedNames() string {
 	var c counts[string]
-	for _, list := range [][]*sender{e.failing, e.own} {
+	for _, list := range [][]*sender{e.failingServices, e.ownSenders} {
 		for _, s := range list {
 			if s.affected > 0 {
 				c.add(s.name, s.affected)
@@ -240,24 +242,24 @@ func (e *evidence) affectedNames() string {
 	if c.total == 0 {
 		return "a few messages of sources that are set up"
 	}
-	return listed(&c)
+	return listKeys(&c)
 }
 
 func (e *evidence) unknownText(failed int64) string {
 	text := fmt.Sprintf("%s of unknown sources failed.", e.messages(failed))
-	if e.strangers.total > 0 {
+	if e.foreignDomains.total > 0 {
 		text += fmt.Sprintf(" Authentication passed, but not aligned with %s, for domains that tell who sent this mail: "+
-			"%s.", e.domain(), listed(&e.strangers))
+			"%s.", e.domain(), listKeys(&e.foreignDomains))
 	}
 	if e.unexplained.total > 0 {
 		text += fmt.Sprintf(" Nothing shows whose these are: %s. A server of your own that nobody listed and a forger look "+
 			"alike in a report. Telling signs are who runs the network, its name in reverse DNS, and whether it sends on the "+
-			"days on which your servers do.", listed(&e.unexplained))
+			"days on which your servers do.", listKeys(&e.unexplained))
 	}
 	if e.gateways.total > 0 {
-		text += fmt.Sprintf(" Mail gateways among them: %s.", listed(&e.gateways))
+		text += fmt.Sprintf(" Mail gateways among them: %s.", listKeys(&e.gateways))
 	}
-	if n := e.classes[unclear].affected; n > 0 {
+	if n := e.classes[unknownSource].affected; n > 0 {
 		text += fmt.Sprintf(" Quarantined or rejected: %s.", countMessages(n))
 	}
 	return text
@@ -268,7 +270,7 @@ func (e *evidence) forwardingSeen() rule.Failures {
 	if sum.messages == 0 {
 		return nil
 	}
-	detail := fmt.Sprintf("%s came through forwarders: %s.", e.messages(sum.messages), listed(&e.forwarders))
+	detail := fmt.Sprintf("%s came through forwarders: %s.", e.messages(sum.messages), listKeys(&e.forwarders))
 	switch failed := sum.failed(); {
 	case failed == 0:
 		detail += " All of it passed, because its signatures survived."

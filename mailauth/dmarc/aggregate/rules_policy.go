@@ -19,19 +19,19 @@ var policyRules = rule.Rules[*evidence]{{
 	Requirement: "No spoofed mail is delivered because the policy is none",
 	Advice: "Check that none of these addresses is one of your servers or services. Find out whose the other sources " +
 		"are that fail, and set up those of your own, before you enforce a policy.",
-	When: func(e *evidence) bool { return !enforced(e) },
+	When: func(e *evidence) bool { return !isEnforced(e) },
 	Fails: func(e *evidence) rule.Failures {
 		s := e.classes[spoofing]
 		return rule.FailIf(s.messages > s.affected, "%s used %s without being authenticated as it, from %s: %s. With "+
 			"p=none, receivers deliver such mail.",
-			e.messages(s.messages-s.affected), e.domain(), phrase.Count(int64(s.sources), "source"), listed(&e.spoofers))
+			e.messages(s.messages-s.affected), e.domain(), phrase.Count(int64(s.sources), "source"), listKeys(&e.spoofers))
 	},
 }, {
 	Code: "dmarc.report.spoofing.spared", Severity: diag.Warning, Weight: 5, Ref: "RFC 9990 section 3.1.6",
 	Title: "Spoofed mail was delivered in spite of the policy", Requirement: "The policy was applied to spoofed mail",
 	Advice: "Once all legitimate services pass, publish a policy that covers all mail: no weaker sp or np, no pct " +
 		"below 100, no t=y. What receivers spare by their own decision cannot be changed.",
-	When: func(e *evidence) bool { return enforced(e) && e.classes[spoofing].messages > 0 },
+	When: func(e *evidence) bool { return isEnforced(e) && e.classes[spoofing].messages > 0 },
 	Fails: func(e *evidence) rule.Failures {
 		n := e.classes[spoofing].delivered
 		return rule.FailIf(n > 0, "%s used %s without being authenticated as it and reached the inbox.%s", e.messages(n),
@@ -59,7 +59,7 @@ var policyRules = rule.Rules[*evidence]{{
 	Requirement: "The policy is reject, where it is enforced",
 	Advice: "Set up what fails and is yours, and find out whose the rest is. Publish p=reject only when the reports of " +
 		"all receivers have been clean for some weeks.",
-	When: enforced, Fails: func(e *evidence) rule.Failures {
+	When: isEnforced, Fails: func(e *evidence) rule.Failures {
 		if e.report.Policy.Policy != "quarantine" {
 			return nil
 		}
@@ -75,7 +75,7 @@ var scopeRules = rule.Rules[*evidence]{{
 		"subdomain otherwise.",
 	Fails: func(e *evidence) rule.Failures {
 		p := &e.report.Policy
-		return rule.FailIf(weaker(p.Subdomain, p.Policy), "The policy is p=%s, but sp=%s for subdomains, which are not "+
+		return rule.FailIf(isWeaker(p.Subdomain, p.Policy), "The policy is p=%s, but sp=%s for subdomains, which are not "+
 			"protected as the domain is.%s",
 			p.Policy, p.Subdomain, e.sparedText())
 	},
@@ -86,7 +86,7 @@ var scopeRules = rule.Rules[*evidence]{{
 		"DNS.",
 	Fails: func(e *evidence) rule.Failures {
 		p := &e.report.Policy
-		return rule.FailIf(weaker(p.Nonexistent, p.Policy), "The policy is p=%s, but np=%s for subdomains that do not "+
+		return rule.FailIf(isWeaker(p.Nonexistent, p.Policy), "The policy is p=%s, but np=%s for subdomains that do not "+
 			"exist.", p.Policy, p.Nonexistent)
 	},
 }, {
@@ -94,7 +94,7 @@ var scopeRules = rule.Rules[*evidence]{{
 	Title: "Policy applied to only part of the mail (pct)", Requirement: "The policy applies to all mail",
 	Advice: "Remove pct once all legitimate services pass. RFC 9989 removed it: some receivers apply the policy to " +
 		"everything already.",
-	When: func(e *evidence) bool { return enforced(e) && e.report.Policy.Percentage != nil },
+	When: func(e *evidence) bool { return isEnforced(e) && e.report.Policy.Percentage != nil },
 	Fails: func(e *evidence) rule.Failures {
 		p := &e.report.Policy
 		return rule.FailIf(*p.Percentage < 100, "With pct=%d, receivers that know this tag apply p=%s to only %[1]d %% "+
@@ -112,13 +112,13 @@ var scopeRules = rule.Rules[*evidence]{{
 
 var strengths = []string{"none", "quarantine", "reject"}
 
-// weaker reports whether a policy for some names is weaker than that for the domain. Absent means the same.
-func weaker(some, domain string) bool {
+// isWeaker reports whether a policy for some names is weaker than that for the domain. Absent means the same.
+func isWeaker(some, domain string) bool {
 	a, b := slices.Index(strengths, some), slices.Index(strengths, domain)
 	return a >= 0 && a < b
 }
 
-func enforced(e *evidence) bool { return weaker("none", e.report.Policy.Policy) }
+func isEnforced(e *evidence) bool { return isWeaker("none", e.report.Policy.Policy) }
 
 func (e *evidence) readiness(stricter, next string) rule.Failures {
 	f := e.enforcement
@@ -139,9 +139,9 @@ func (e *evidence) readiness(stricter, next string) rule.Failures {
 	if len(parts) > 0 {
 		concerned = e.messages(f.AffectedCount) + ": " + strings.Join(parts, ", ")
 	}
-	if lone := e.lone(); lone != "" {
-		concerned += fmt.Sprintf(". All mail that looks forged is from %s, which could also be a server of your own that is not "+
-			"listed: compare other reports first", lone)
+	if lone := e.loneSource(); lone != "" {
+		concerned += fmt.Sprintf(". All mail that looks forged is from %s, which could also be a server of your own that "+
+			"is not listed: compare other reports first", lone)
 	}
 	concerned = fmt.Sprintf(" %s would have concerned %s.%s", stricter, concerned, f.lossText())
 	switch {
@@ -156,16 +156,16 @@ func (e *evidence) readiness(stricter, next string) rule.Failures {
 		return rule.Failures{{
 			Detail: fmt.Sprintf("%s too little to tell whether the domain is ready to enforce a stricter policy. %s%s%s",
 				phrase.Capitalize(e.reportsText())+" shows", f.Readiness.text(), f.Readiness.notBefore(), concerned),
-			Advice: e.collecting(),
+			Advice: e.collectAdvice(),
 		}}
 	}
 	return rule.Fail("By %s the domain is not ready to enforce a stricter policy.%s", e.reportsText(), concerned)
 }
 
-func (e *evidence) collecting() string {
+func (e *evidence) collectAdvice() string {
 	until := fmt.Sprintf("until they cover %d days", e.enforcement.Readiness.DaysNeeded)
 	if at := e.enforcement.Readiness.NotBefore; !at.IsZero() {
-		until = "until " + date(at)
+		until = "until " + formatDate(at)
 	}
 	return fmt.Sprintf("Collect the reports of all receivers %s, and analyze them together: up to %d in one file. "+
 		"Enforce no stricter policy before.", until, maxReports)
@@ -200,10 +200,10 @@ func (e *evidence) listCaution() string {
 }
 
 func (e *evidence) failingNames() string {
-	if len(e.failing) == 0 {
+	if len(e.failingServices) == 0 {
 		return ""
 	}
-	some := e.failing[:min(len(e.failing), maxInSentence)]
+	some := e.failingServices[:min(len(e.failingServices), maxInSentence)]
 	return " (" + strings.Join(kit.Map(some, func(s *sender) string { return s.name }), ", ") + ")"
 }
 
@@ -212,12 +212,12 @@ func (e *evidence) sparedText() string {
 	if odd.spared.total == 0 {
 		return ""
 	}
-	text := fmt.Sprintf(" Mail that failed and was delivered named %s in the From field.", listed(&odd.spared))
+	text := fmt.Sprintf(" Mail that failed and was delivered named %s in the From field.", listKeys(&odd.spared))
 	reasons := map[OverrideType]string{
 		overrideSampledOut: "pct below 100", overrideTestMode: "test mode", overrideLocal: "local policy of the receiver",
 	}
-	for _, why := range odd.sparedWhy.sorted() {
-		if reason := reasons[why.what]; reason != "" {
+	for _, why := range odd.sparedReasons.sorted() {
+		if reason := reasons[why.key]; reason != "" {
 			return text + fmt.Sprintf(" The receiver gives as reason: %s.", reason)
 		}
 	}

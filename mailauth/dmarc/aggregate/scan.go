@@ -12,26 +12,26 @@ const (
 	// maxTag bounds a tag with its attributes. Reports have attributes on the root and on extensions
 	// only; what is longer is not a tag.
 	maxTag = 16 << 10
-	// maxStrange bounds how much XML is read in search of an element of a report.
-	maxStrange = 1 << 20
+	// maxForeignXML bounds how much XML is read in search of an element of a report.
+	maxForeignXML = 1 << 20
 )
 
 // A scanner splits XML into tags and texts, and passes them to a builder. It never fails: what is not well-formed
 // becomes text. It holds a window of the XML, never more, and expands no entity of a document type.
 type scanner struct {
-	src      io.Reader
-	buf      []byte
-	pos, end int   // what is not read yet: buf[pos:end]
-	base     int64 // offset of buf[0]
-	lines    int   // line feeds before buf[counted]
-	counted  int
-	eof      bool
-	err      error // why src ended, if not by its end
-	charset  string
-	begun    int64 // offset of about where the report begins
-	next     bool  // another report follows
+	src           io.Reader
+	buf           []byte
+	pos, end      int   // what is not read yet: buf[pos:end]
+	windowOffset  int64 // offset of buf[0]
+	lines         int   // line feeds before buf[counted]
+	counted       int
+	eof           bool
+	err           error // why src ended, if not by its end
+	charset       string
+	reportStart   int64 // offset of about where the report begins
+	anotherReport bool  // another report follows
 
-	to *builder
+	builder *builder
 }
 
 type tag struct {
@@ -43,7 +43,7 @@ type tag struct {
 // fill drops what was read, and reads until the window is full or the source at its end.
 func (s *scanner) fill() {
 	s.countLines()
-	s.base += int64(s.pos)
+	s.windowOffset += int64(s.pos)
 	copy(s.buf, s.buf[s.pos:s.end])
 	s.pos, s.end, s.counted = 0, s.end-s.pos, 0
 	for idle := 0; s.end < len(s.buf) && !s.eof; {
@@ -74,7 +74,7 @@ func (s *scanner) rest() []byte {
 // place returns the line and the offset of what is read next.
 func (s *scanner) place() (line int, offset int64) {
 	s.countLines()
-	return s.lines + 1, s.base + int64(s.pos)
+	return s.lines + 1, s.windowOffset + int64(s.pos)
 }
 
 func (s *scanner) countLines() {
@@ -84,13 +84,13 @@ func (s *scanner) countLines() {
 
 // run reads up to the end, or to where another report begins.
 func (s *scanner) run(to *builder) {
-	s.to, s.next, s.charset, s.begun = to, false, "", s.base
+	s.builder, s.anotherReport, s.charset, s.reportStart = to, false, "", s.windowOffset
 	if bytes.HasPrefix(s.rest(), []byte("\ufeff")) {
 		s.pos += len("\ufeff")
 	}
-	for s.to.err == nil && !s.next {
+	for s.builder.err == nil && !s.anotherReport {
 		b := s.rest()
-		if len(b) == 0 || s.base-s.begun > maxStrange && !s.to.isReport() {
+		if len(b) == 0 || s.windowOffset-s.reportStart > maxForeignXML && !s.builder.isReport() {
 			break
 		}
 		switch i := bytes.IndexByte(b, '<'); {
@@ -98,7 +98,7 @@ func (s *scanner) run(to *builder) {
 			if i < 0 {
 				i = len(b)
 			}
-			s.to.chars(b[:i], true)
+			s.builder.chars(b[:i], true)
 			s.pos += i
 		case len(b) > 1 && (b[1] == '!' || b[1] == '?'):
 			s.declaration(b)
@@ -114,19 +114,19 @@ func (s *scanner) tag(b []byte) {
 	t, closing, n := cutTag(b)
 	switch {
 	case n == 0 && s.eof && bytes.IndexByte(b, '>') < 0 && s.end-s.pos == len(b):
-		s.to.cut = true // the file ends inside the tag
+		s.builder.cut = true // the file ends inside the tag
 		s.pos = s.end
 	case n == 0:
-		s.to.fault(malformed, s.to.path(), b[:min(len(b), 40)])
-		s.to.chars(b[:1], false)
+		s.builder.fault(malformed, s.builder.path(), b[:min(len(b), 40)])
+		s.builder.chars(b[:1], false)
 		s.pos++
 	case closing:
-		s.to.endTag(t.name)
+		s.builder.endTag(t.name)
 		s.pos += n
-	case s.to.another(t):
-		s.next = true
+	case s.builder.beginsReport(t):
+		s.anotherReport = true
 	default:
-		s.to.startTag(t)
+		s.builder.startTag(t)
 		s.pos += n
 	}
 }
@@ -205,9 +205,9 @@ func (s *scanner) declaration(b []byte) {
 		s.until("-->", nothing)
 	case bytes.HasPrefix(b, []byte("<![CDATA[")):
 		s.pos += 9
-		s.until("]]>", func(text []byte) { s.to.chars(text, false) })
-	case xmlDeclaration(b) && s.to.isReport(): // it begins a document (XML 1.0 section 2.8)
-		s.next = true
+		s.until("]]>", func(text []byte) { s.builder.chars(text, false) })
+	case xmlDeclaration(b) && s.builder.isReport(): // it begins a document (XML 1.0 section 2.8)
+		s.anotherReport = true
 	case b[1] == '?':
 		if i := bytes.Index(b[:min(len(b), maxTag)], []byte("?>")); i > 0 && bytes.HasPrefix(b, []byte("<?xml")) {
 			s.charset = attribute(b[5:i], "encoding")
@@ -216,7 +216,7 @@ func (s *scanner) declaration(b []byte) {
 	case len(b) >= 9 && bytes.EqualFold(b[:9], []byte("<!DOCTYPE")):
 		// Its entities are not read, so none can grow.
 		i := bytes.IndexAny(b, "[>")
-		s.to.fault(doctype, "", b[:min(len(b), 40)])
+		s.builder.fault(doctype, "", b[:min(len(b), 40)])
 		if i > 0 && b[i] == '[' {
 			s.pos += i
 			s.until("]", nothing)
@@ -242,7 +242,7 @@ func (s *scanner) until(delimiter string, each func([]byte)) {
 		}
 		if s.eof {
 			each(b)
-			s.to.cut, s.pos = true, s.end
+			s.builder.cut, s.pos = true, s.end
 			return
 		}
 		n := len(b) - len(delimiter) + 1 // the delimiter may lie across the end of the window

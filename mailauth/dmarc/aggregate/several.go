@@ -24,11 +24,11 @@ type ReportTotal struct {
 	MessageCount int64     `json:"message_count" min:"0" doc:"messages that it counts"`
 }
 
-// choose picks the reports that are judged together: those about each domain, each of them once: receivers send a
-// report again, and some give one ID to several, which then differ in time or numbers.
-func choose(found *File, used map[int]alignment, began time.Time) *upload {
+// chooseReports picks the reports that are judged together: those about each domain, each of them once: receivers send
+// a report again, and some give one ID to several, which then differ in time or numbers.
+func chooseReports(found *File, usedAlignments map[int]alignment, began time.Time) *upload {
 	all := found.Reports
-	given := map[int]alignment{}
+	alignments := map[int]alignment{}
 	var messages counts[string]
 	type identity struct {
 		organization, id, domain string
@@ -43,57 +43,58 @@ func choose(found *File, used map[int]alignment, began time.Time) *upload {
 		case r.Truncated:
 			continue
 		case all[before].Truncated:
-			delete(given, before)
+			delete(alignments, before)
 		case r.Records == all[before].Records && r.Messages == all[before].Messages:
 			continue
 		}
 		seen[is] = i
-		given[i] = alignmentOf(&r.Policy, used[i])
+		alignments[i] = alignmentOf(&r.Policy, usedAlignments[i])
 	}
 	for i, r := range all {
-		if a, ok := given[i]; ok {
-			messages.addUpTo(maxReports, cmp.Or(a.organization, otherDomains), max(1, r.Messages))
+		if a, ok := alignments[i]; ok {
+			messages.addLimited(maxReports, cmp.Or(a.organization, otherDomains), max(1, r.Messages))
 		}
 	}
 	u := &upload{began: began}
 	domains := map[string]*evidence{}
 	for _, domain := range messages.names() {
-		e := &evidence{began: began, numbered: all, unread: found.Unread, given: map[int]alignment{}}
+		e := &evidence{began: began, allReports: all, unread: found.Unread, alignments: map[int]alignment{}}
 		if domains[domain] = e; len(u.domains) < maxDomains {
 			u.domains = append(u.domains, e)
 		}
 	}
 	for i, r := range all {
-		if _, ok := given[i]; !ok {
-			u.parts = append(u.parts, part(r, diag.LeftOut, "the same report stands in the file twice"))
+		if _, ok := alignments[i]; !ok {
+			u.parts = append(u.parts, scopePart(r, diag.LeftOut, "the same report stands in the file twice"))
 			continue
 		}
-		domain := given[i].organization
+		domain := alignments[i].organization
 		e := domains[cmp.Or(domain, otherDomains)]
 		if domain == "" { // it belongs to the others
 			e = u.domains[0]
 		}
-		if e.given[i] = given[i]; slices.Contains(u.domains, e) {
-			u.parts = append(u.parts, part(r, diag.Examined, ""))
+		if e.alignments[i] = alignments[i]; slices.Contains(u.domains, e) {
+			u.parts = append(u.parts, scopePart(r, diag.Examined, ""))
 			continue
 		}
-		u.left.add(domain, 1)
-		u.parts = append(u.parts, part(r, diag.LeftOut, fmt.Sprintf("more than %d domains", maxDomains)))
+		u.leftOut.add(domain, 1)
+		u.parts = append(u.parts, scopePart(r, diag.LeftOut, fmt.Sprintf("more than %d domains", maxDomains)))
 	}
 	for _, name := range found.Unread {
-		u.parts = append(u.parts, diag.ScopePart{Part: cmp.Or(phrase.Quote(name), "a file without a name"), State: diag.LeftOut,
+		u.parts = append(u.parts, diag.ScopePart{Part: cmp.Or(phrase.Quote(name), "a file without a name"),
+			State:  diag.LeftOut,
 			Reason: "it could not be opened"})
 	}
-	u.domains = slices.DeleteFunc(u.domains, func(e *evidence) bool { return len(e.given) == 0 })
+	u.domains = slices.DeleteFunc(u.domains, func(e *evidence) bool { return len(e.alignments) == 0 })
 	for _, e := range u.domains {
-		e.merge(all, slices.Sorted(maps.Keys(e.given)))
+		e.mergeReports(all, slices.Sorted(maps.Keys(e.alignments)))
 	}
 	return u
 }
 
-// merge merges the reports that are judged into one: reporter and policy are those of the newest, all else is from all
-// of them.
-func (e *evidence) merge(all []*Report, judged []int) {
+// mergeReports merges the reports that are judged into one: reporter and policy are those of the newest, all else is
+// from all of them.
+func (e *evidence) mergeReports(all []*Report, judged []int) {
 	e.newest = judged[0]
 	for _, i := range judged {
 		e.reports = append(e.reports, all[i])
@@ -109,26 +110,27 @@ func (e *evidence) merge(all []*Report, judged []int) {
 	if e.report = newest; len(judged) == 1 {
 		return
 	}
-	one := *newest
-	one.Records, one.Read, one.Messages, one.Faults, one.Metadata.Errors = 0, 0, 0, nil, nil
+	merged := *newest
+	merged.Records, merged.Read, merged.Messages, merged.Faults, merged.Metadata.Errors = 0, 0, 0, nil, nil
 	for _, r := range e.reports {
-		one.Records, one.Read, one.Messages = one.Records+r.Records, one.Read+r.Read, one.Messages+r.Messages
-		one.Truncated, one.Excess = one.Truncated || r.Truncated, one.Excess || r.Excess
-		one.Metadata.Errors = append(one.Metadata.Errors, r.Metadata.Errors...)
+		merged.Records, merged.Read, merged.Messages = merged.Records+r.Records, merged.Read+r.Read,
+			merged.Messages+r.Messages
+		merged.Truncated, merged.Excess = merged.Truncated || r.Truncated, merged.Excess || r.Excess
+		merged.Metadata.Errors = append(merged.Metadata.Errors, r.Metadata.Errors...)
 		for _, f := range r.Faults {
-			i := slices.IndexFunc(one.Faults, func(g Fault) bool { return g.Kind == f.Kind && g.Element == f.Element })
+			i := slices.IndexFunc(merged.Faults, func(g Fault) bool { return g.Kind == f.Kind && g.Element == f.Element })
 			if i >= 0 {
-				one.Faults[i].Count += f.Count
+				merged.Faults[i].Count += f.Count
 			} else {
-				one.Faults = append(one.Faults, f)
+				merged.Faults = append(merged.Faults, f)
 			}
 		}
 	}
-	one.Metadata.Errors = one.Metadata.Errors[:min(len(one.Metadata.Errors), maxErrors)]
-	e.report = &one
+	merged.Metadata.Errors = merged.Metadata.Errors[:min(len(merged.Metadata.Errors), maxErrors)]
+	e.report = &merged
 }
 
-func (e *evidence) listed() []ReportTotal {
+func (e *evidence) reportTotals() []ReportTotal {
 	return kit.Map(e.reports, func(r *Report) ReportTotal {
 		return ReportTotal{r.Metadata.Organization, r.Policy.Domain, r.Metadata.ReportID, r.Metadata.BeginAt,
 			r.Metadata.EndAt, r.Messages}
@@ -138,27 +140,27 @@ func (e *evidence) listed() []ReportTotal {
 // Thresholds for volume that follows that of the domain's own mail: fewer days, or volumes that hardly change, prove
 // nothing.
 const (
-	followedDays = 5
-	followedBy   = 0.9 // coefficient of correlation
+	minFollowedDays = 5
+	minCorrelation  = 0.9 // coefficient of correlation
 )
 
-// follow marks sources without passing mail whose volume correlates day by day with that of the passing mail: a server
-// of the owner is idle on weekends as the others are.
-func (e *evidence) follow() {
-	for _, s := range e.top {
-		if _, _, known := e.sums.known(s.tally); known || len(e.reports) < followedDays {
+// markFollowers marks sources without passing mail whose volume correlates day by day with that of the passing mail: a
+// server of the owner is idle on weekends as the others are.
+func (e *evidence) markFollowers() {
+	for _, s := range e.topSources {
+		if _, _, known := e.sums.classifyByMessages(s.tally); known || len(e.reports) < minFollowedDays {
 			continue
 		}
 		days := map[time.Time][2]float64{}
-		for i, r := range e.numbered {
+		for i, r := range e.allReports {
 			day := r.Metadata.BeginAt.Truncate(24 * time.Hour)
-			if _, judged := e.given[i]; judged && !day.IsZero() {
+			if _, judged := e.alignments[i]; judged && !day.IsZero() {
 				sum := days[day]
 				days[day] = [2]float64{sum[0] + float64(e.sums.passed[i]), sum[1] + float64(s.byReport[i])}
 			}
 		}
-		if len(days) >= followedDays && correlation(slices.Collect(maps.Values(days))) >= followedBy {
-			s.seen |= sawFollowing
+		if len(days) >= minFollowedDays && correlation(slices.Collect(maps.Values(days))) >= minCorrelation {
+			s.traits |= traitSameDays
 		}
 	}
 }

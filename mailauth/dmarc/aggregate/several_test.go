@@ -80,7 +80,7 @@ func TestSeveralDomains(t *testing.T) {
 	require.NotContains(t, codesOf(a), diag.Code("dmarc.report.domains.mixed"))
 	first, second := a.Domains[0], a.Domains[1]
 	require.Equal(t, "example.com valid", first.Domain+" "+string(first.State))
-	require.Equal(t, "2025-12-31 2026-01-01", date(first.BeginAt)+" "+date(first.EndAt))
+	require.Equal(t, "2025-12-31 2026-01-01", formatDate(first.BeginAt)+" "+formatDate(first.EndAt))
 	require.Equal(t, "example.net warning reject", second.Domain+" "+string(second.State)+" "+second.Policy)
 	require.EqualValues(t, 160, second.Totals.MessageCount)
 	require.EqualValues(t, 100, second.Enforcement.MessageCountAtRisk)
@@ -135,10 +135,10 @@ func TestVolumeThatFollows(t *testing.T) {
 		}
 		return ""
 	}
-	require.Equal(t, reasonFollowing, reason(90, 96, 101, 92, 95, 3, 2))
-	require.Equal(t, reasonNothing, reason(5, 3, 6, 4, 5, 90, 85), "it works on weekends")
-	require.Equal(t, reasonNothing, reason(50, 50, 50, 50, 50, 50, 50))
-	require.Equal(t, reasonNothing, reason(90))
+	require.Equal(t, reasonSameDays, reason(90, 96, 101, 92, 95, 3, 2))
+	require.Equal(t, reasonUnauthenticated, reason(5, 3, 6, 4, 5, 90, 85), "it works on weekends")
+	require.Equal(t, reasonUnauthenticated, reason(50, 50, 50, 50, 50, 50, 50))
+	require.Equal(t, reasonUnauthenticated, reason(90))
 }
 
 // A domain is ready only if what would be lost is named and small (issue 19).

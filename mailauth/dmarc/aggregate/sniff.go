@@ -145,7 +145,7 @@ func sniffText(text []byte) format {
 	switch {
 	case bytes.HasPrefix(bytes.ToLower(bytes.TrimLeft(line, `"' `)), []byte("v=dmarc1")):
 		return format{contentRecord, shorten(bytes.TrimSpace(line))}
-	case encoded(text):
+	case isBase64(text):
 		return format{formatBase64, ""}
 	}
 	for _, separator := range []string{",", ";", "\t"} {
@@ -163,7 +163,7 @@ func sniffText(text []byte) format {
 	return format{contentText, ""}
 }
 
-func encoded(text []byte) bool {
+func isBase64(text []byte) bool {
 	const least = 64 // characters; what is shorter is a word
 	decoded := decodeBase64(text)
 	if len(text) < least || len(decoded) < least/2 {
@@ -176,8 +176,8 @@ func encoded(text []byte) bool {
 	return kind.opens() && kind.content != formatBase64
 }
 
-// foreign reports whether data is recognized as a format other than XML in UTF-8.
-func foreign(data []byte) bool {
+// isOtherFormat reports whether data is recognized as a format other than XML in UTF-8.
+func isOtherFormat(data []byte) bool {
 	return utf16(data) != nil || slices.ContainsFunc(signatures, func(s signature) bool {
 		return bytes.HasPrefix(data, []byte(s.magic))
 	})
@@ -198,9 +198,9 @@ func utf16(head []byte) encoding.Encoding {
 // utf8 returns a reader of the file that converts UTF-16 to UTF-8.
 func (f *file) utf8() io.Reader {
 	if e := utf16(f.head); e != nil {
-		return transform.NewReader(f.rest, e.NewDecoder())
+		return transform.NewReader(f.reader, e.NewDecoder())
 	}
-	return f.rest
+	return f.reader
 }
 
 // A Container is the format that wraps the XML.

@@ -75,7 +75,7 @@ type SPFCount struct {
 }
 
 type source struct {
-	at int32
+	index int32
 	*tally
 
 	class  Class
@@ -101,26 +101,28 @@ func (s *source) add(r *Record) {
 	s.byReport[r.Report] += n
 	s.dispositions.add(r.Disposition, n)
 	for _, o := range r.Overrides {
-		s.overrides.addUpTo(maxDetails, Override{o.Type, phrase.Quote(o.Comment)}, n)
+		s.overrides.addLimited(maxDetails, Override{o.Type, phrase.Quote(o.Comment)}, n)
 	}
-	s.headerFrom.addUpTo(maxDetails, cut(r.HeaderFrom), n)
-	s.envelope.addUpTo(maxDetails, cut(r.EnvelopeFrom), n)
+	s.headerFrom.addLimited(maxDetails, clipDomain(r.HeaderFrom), n)
+	s.envelope.addLimited(maxDetails, clipDomain(r.EnvelopeFrom), n)
 	for _, d := range r.DKIMAuth {
-		s.dkimAuth.addUpTo(maxDetails, DKIMAuth{Domain: cut(d.Domain), Selector: cut(d.Selector), Result: Result(cut(string(d.Result)))}, n)
+		s.dkimAuth.addLimited(maxDetails, DKIMAuth{Domain: clipDomain(d.Domain), Selector: clipDomain(d.Selector),
+			Result: Result(clipDomain(string(d.Result)))}, n)
 	}
 	for _, a := range r.SPFAuth {
-		s.spfAuth.addUpTo(maxDetails, SPFAuth{Domain: cut(a.Domain), Scope: Scope(cut(string(a.Scope))), Result: Result(cut(string(a.Result)))}, n)
+		s.spfAuth.addLimited(maxDetails, SPFAuth{Domain: clipDomain(a.Domain), Scope: Scope(clipDomain(string(a.Scope))),
+			Result: Result(clipDomain(string(a.Result)))}, n)
 	}
 }
 
-func cut(name string) string {
+func clipDomain(name string) string {
 	if len(name) <= maxDomain {
 		return name
 	}
 	return phrase.Quote(name)
 }
 
-func (s *source) written() Source {
+func (s *source) toSource() Source {
 	w := Source{
 		MessageCount: s.messages, PassCount: s.pass, SPFAlignedCount: s.spf, DKIMAlignedCount: s.dkim,
 		Classification: s.class, Reason: s.reason, Explanation: explanations[s.reason], Dispositions: s.dispositions,
@@ -138,13 +140,13 @@ func (s *source) written() Source {
 		w.Service, w.ServiceBasis, w.Category = s.service.Name, s.basis(), s.service.Category
 	}
 	w.OverrideReasons = kit.Map(s.overrides.sorted(), func(o count[Override]) OverrideCount {
-		return OverrideCount{cut(string(o.what.Type)), o.n, o.what.Comment}
+		return OverrideCount{clipDomain(string(o.key.Type)), o.n, o.key.Comment}
 	})
 	w.DKIM = kit.Map(s.dkimAuth.sorted(), func(d count[DKIMAuth]) DKIMCount {
-		return DKIMCount{d.what.Domain, d.what.Selector, string(d.what.Result), d.n}
+		return DKIMCount{d.key.Domain, d.key.Selector, string(d.key.Result), d.n}
 	})
 	w.SPF = kit.Map(s.spfAuth.sorted(), func(d count[SPFAuth]) SPFCount {
-		return SPFCount{d.what.Domain, string(d.what.Scope), string(d.what.Result), d.n}
+		return SPFCount{d.key.Domain, string(d.key.Scope), string(d.key.Result), d.n}
 	})
 	return w
 }
@@ -158,36 +160,36 @@ const (
 	resolveTimeout = 8 * time.Second
 )
 
-func (e *evidence) resolve(ctx context.Context, env *diag.Env, most int) error {
+func (e *evidence) lookupNames(ctx context.Context, env *diag.Env, most int) error {
 	limited, cancel := diag.Within(ctx, resolveTimeout)
 	defer cancel()
-	list := e.top[:min(len(e.top), most)]
+	list := e.topSources[:min(len(e.topSources), most)]
 	unknown := make([]bool, len(list))
 	var g diag.Group
 	for i, s := range list {
 		if s.ip.IsValid() {
-			g.Go(func() { unknown[i] = !s.resolve(limited, env) })
+			g.Go(func() { unknown[i] = !s.lookupNames(limited, env) })
 		}
 	}
 	g.Wait()
 	for i, s := range list {
 		if unknown[i] {
-			e.unnamed++
-			e.unsure = e.unsure || s.seen&sawSPF == 0 // the name might have identified it
+			e.unnamedCount++
+			e.namesMatter = e.namesMatter || s.traits&traitSPF == 0 // the name might have identified it
 		}
-		if s.confirmed && strings.HasSuffix("."+s.names[0], "."+e.sums.align.organization) {
-			s.seen |= sawOwnName
+		if s.confirmed && strings.HasSuffix("."+s.names[0], "."+e.sums.alignment.organization) {
+			s.traits |= traitOwnName
 		}
 		if s.service == nil && s.confirmed {
-			s.serve(provider.Identify(provider.Traces{PTR: s.names[:1]}))
+			s.setService(provider.Identify(provider.Traces{PTR: s.names[:1]}))
 		}
 	}
 	return ctx.Err()
 }
 
-// resolve looks up the names of a source. A name counts only if it is forward-confirmed, since the owner of an address
-// may give it any name (RFC 8601 section 2.7.3). It reports whether the servers answered.
-func (s *source) resolve(ctx context.Context, env *diag.Env) bool {
+// lookupNames looks up the names of a source. A name counts only if it is forward-confirmed, since the owner of an
+// address may give it any name (RFC 8601 section 2.7.3). It reports whether the servers answered.
+func (s *source) lookupNames(ctx context.Context, env *diag.Env) bool {
 	ptr := diag.Lookup[*dns.PTR](ctx, env, diag.IP{Addr: s.ip}.Reverse())
 	if ptr.Err() != nil {
 		return false

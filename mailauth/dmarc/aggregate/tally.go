@@ -19,27 +19,28 @@ type tally struct {
 	delivered, affected       int64 // of what failed: with disposition none; quarantined or rejected
 	overridden                int64 // messages that the receiver knows to be forwarded
 
-	service   *provider.Service // of most messages
-	votes     int64             // its lead in messages
-	stranger  *string           // first foreign domain that passed
-	selectors [2]int32          // of the owner's first signature that passed where SPF did not; of the first broken one
-	seen      traits
-	by        uint8 // what the service is known by, see bases
+	service       *provider.Service // of most messages
+	votes         int64             // its lead in messages
+	foreignDomain *string           // first foreign domain that passed
+	// of the owner's first signature that passed where SPF did not; of the first broken one
+	selectors  [2]int32
+	traits     traits
+	basisIndex uint8 // what the service is known by, see bases
 }
 
 // bases are the possible values of how a service was identified, indexed by tally.by.
 var bases = append([]provider.Basis{""}, provider.BasisDKIM, provider.BasisEnvelope, provider.BasisPTR)
 
-func (t *tally) basis() provider.Basis { return bases[t.by] }
+func (t *tally) basis() provider.Basis { return bases[t.basisIndex] }
 
-func (t *tally) serve(s *provider.Service, basis provider.Basis) {
-	t.service, t.by = s, uint8(slices.Index(bases, basis))
+func (t *tally) setService(s *provider.Service, basis provider.Basis) {
+	t.service, t.basisIndex = s, uint8(slices.Index(bases, basis))
 }
 
 func (t *tally) name() string { return addressText(t.ip, kit.OrZero(t.text)) }
 
-// strangerName returns the foreign domain that mail of the source is authenticated for; empty without one.
-func (t *tally) strangerName() string { return kit.OrZero(t.stranger) }
+// foreignName returns the foreign domain that mail of the source is authenticated for; empty without one.
+func (t *tally) foreignName() string { return kit.OrZero(t.foreignDomain) }
 
 // vote counts messages for the service that they identify, or for no service: the majority is kept (Boyer–Moore
 // majority vote), since single messages may identify another one.
@@ -51,12 +52,12 @@ func (t *tally) vote(o *observation, n int64) {
 		t.votes -= n
 	default:
 		t.votes = n - t.votes
-		t.serve(o.service, o.basis)
+		t.setService(o.service, o.basis)
 	}
 }
 
-// chunk is the number of tallies per allocation.
-const chunk = 1024
+// talliesPerChunk is the number of tallies per allocation.
+const talliesPerChunk = 1024
 
 // tallies is a list that does not move what is in it, and never has a second copy of it while it grows.
 type tallies struct {
@@ -65,8 +66,8 @@ type tallies struct {
 }
 
 func (l *tallies) add(t tally) int32 {
-	if l.count%chunk == 0 {
-		l.chunks = append(l.chunks, make([]tally, 0, min(chunk, max(16, l.count))))
+	if l.count%talliesPerChunk == 0 {
+		l.chunks = append(l.chunks, make([]tally, 0, min(talliesPerChunk, max(16, l.count))))
 	}
 	last := &l.chunks[len(l.chunks)-1]
 	*last = append(*last, t)
@@ -74,7 +75,7 @@ func (l *tallies) add(t tally) int32 {
 	return int32(l.count - 1)
 }
 
-func (l *tallies) at(i int32) *tally { return &l.chunks[i/chunk][i%chunk] }
+func (l *tallies) at(i int32) *tally { return &l.chunks[i/talliesPerChunk][i%talliesPerChunk] }
 
 func (l *tallies) all() iter.Seq[*tally] {
 	return func(yield func(*tally) bool) {
@@ -94,14 +95,14 @@ type counts[K comparable] struct {
 }
 
 type count[K comparable] struct {
-	what K
-	n    int64
+	key K
+	n   int64
 }
 
 // add counts messages; for the zero value of K it does nothing.
-func (c *counts[K]) add(what K, n int64) { c.addUpTo(maxListed, what, n) }
+func (c *counts[K]) add(what K, n int64) { c.addLimited(maxListed, what, n) }
 
-func (c *counts[K]) addUpTo(most int, what K, n int64) {
+func (c *counts[K]) addLimited(most int, what K, n int64) {
 	var zero K
 	if what == zero {
 		return
@@ -109,7 +110,7 @@ func (c *counts[K]) addUpTo(most int, what K, n int64) {
 	c.total += n
 	least := 0
 	for i := range c.list {
-		if c.list[i].what == what {
+		if c.list[i].key == what {
 			c.list[i].n += n
 			return
 		}
@@ -133,5 +134,5 @@ func (c *counts[K]) sorted() []count[K] {
 }
 
 func (c *counts[K]) names() []K {
-	return kit.Map(c.sorted(), func(one count[K]) K { return one.what })
+	return kit.Map(c.sorted(), func(one count[K]) K { return one.key })
 }

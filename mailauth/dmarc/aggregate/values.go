@@ -17,30 +17,31 @@ import (
 // maxCount is more messages than any receiver counts in a day; 200,000 such counts have a sum.
 const maxCount = 1_000_000_000_000
 
-type words struct {
+type vocabulary struct {
 	defined []string
 	meaning map[string]string
 }
 
 var (
-	policies     = &words{defined: []string{"none", "quarantine", "reject"}}
-	dispositions = &words{defined: []string{"none", "pass", "quarantine", "reject"}}
-	evaluations  = &words{defined: []string{"pass", "fail"}}
-	overrides    = &words{defined: []string{"forwarded", "sampled_out", "trusted_forwarder", "mailing_list",
+	policies     = &vocabulary{defined: []string{"none", "quarantine", "reject"}}
+	dispositions = &vocabulary{defined: []string{"none", "pass", "quarantine", "reject"}}
+	evaluations  = &vocabulary{defined: []string{"pass", "fail"}}
+	overrides    = &vocabulary{defined: []string{"forwarded", "sampled_out", "trusted_forwarder", "mailing_list",
 		"local_policy", "policy_test_mode", "other"}}
 
-	alignments = &words{[]string{"r", "s"}, map[string]string{"relaxed": "r", "strict": "s"}}
-	yesNo      = &words{[]string{"n", "y"},
+	alignments = &vocabulary{[]string{"r", "s"}, map[string]string{"relaxed": "r", "strict": "s"}}
+	yesNo      = &vocabulary{[]string{"n", "y"},
 		map[string]string{"no": "n", "false": "n", "0": "n", "yes": "y", "true": "y", "1": "y"}}
-	discoveries = &words{[]string{"psl", "treewalk"}, map[string]string{"tree_walk": "treewalk", "tree-walk": "treewalk"}}
-	scopes      = &words{[]string{"mfrom", "helo"},
+	discoveries = &vocabulary{[]string{"psl", "treewalk"}, map[string]string{"tree_walk": "treewalk",
+		"tree-walk": "treewalk"}}
+	scopes = &vocabulary{[]string{"mfrom", "helo"},
 		map[string]string{"mailfrom": "mfrom", "mail_from": "mfrom", "ehlo": "helo"}}
 
 	// RFC 7489 appendix C: temperror is commonly implemented as unknown, permerror as error.
-	spfResults = &words{[]string{"pass", "fail", "none", "softfail", "neutral", "temperror", "permerror"},
+	spfResults = &vocabulary{[]string{"pass", "fail", "none", "softfail", "neutral", "temperror", "permerror"},
 		map[string]string{"hardfail": "fail", "hard_fail": "fail", "soft_fail": "softfail", "unknown": "temperror",
 			"error": "permerror", "temp_error": "temperror", "perm_error": "permerror"}}
-	dkimResults = &words{[]string{"pass", "fail", "none", "neutral", "policy", "temperror", "permerror"},
+	dkimResults = &vocabulary{[]string{"pass", "fail", "none", "neutral", "policy", "temperror", "permerror"},
 		map[string]string{"temp_error": "temperror", "perm_error": "permerror"}}
 )
 
@@ -97,7 +98,7 @@ func (b *builder) ascii(name string) string {
 
 // readWord reads one of the words of a leaf; others are kept too.
 func (b *builder) readWord(l *leaf, text []byte) {
-	for _, w := range l.words.defined {
+	for _, w := range l.vocabulary.defined {
 		if string(text) == w {
 			b.keep(l, w)
 			return
@@ -107,13 +108,13 @@ func (b *builder) readWord(l *leaf, text []byte) {
 		return
 	}
 	value := strings.ToLower(b.intern(text))
-	if meaning, ok := l.words.meaning[value]; ok {
+	if meaning, ok := l.vocabulary.meaning[value]; ok {
 		value = meaning
-	} else if other := strings.ReplaceAll(value, "-", "_"); slices.Contains(l.words.defined, other) {
+	} else if other := strings.ReplaceAll(value, "-", "_"); slices.Contains(l.vocabulary.defined, other) {
 		value = other
 	}
 	kind := badValue
-	if slices.Contains(l.words.defined, value) {
+	if slices.Contains(l.vocabulary.defined, value) {
 		kind = oddValue
 	}
 	b.fault(kind, l.path, text)
@@ -124,10 +125,10 @@ func (b *builder) readError(l *leaf, text []byte) {
 	errors := &b.report.Metadata.Errors
 	switch {
 	case len(text) == 0:
-	case len(*errors) == maxErrors, b.room.errors == 0:
+	case len(*errors) == maxErrors, b.capacity.errors == 0:
 		b.fault(tooMany, l.path, text)
 	default:
-		b.room.errors--
+		b.capacity.errors--
 		*errors = append(*errors, b.intern(text))
 	}
 }
@@ -146,7 +147,7 @@ func (b *builder) readCount(l *leaf, text []byte) {
 	switch {
 	case !ok || n < 0 || n > maxCount:
 		b.fault(badCount, l.path, text)
-		b.uncountable = true
+		b.countInvalid = true
 		return
 	case odd:
 		b.fault(oddValue, l.path, text)

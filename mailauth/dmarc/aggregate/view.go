@@ -78,7 +78,7 @@ func (f *Enforcement) short() string {
 	}
 	unknown := "not known whether mail would be lost"
 	if at := f.Readiness.NotBefore; !at.IsZero() {
-		unknown = "not known before " + date(at) + " whether mail would be lost"
+		unknown = "not known before " + formatDate(at) + " whether mail would be lost"
 	}
 	return view.Known(f.Ready, "no legitimate mail would be lost", phrase.Count(f.MessageCountAtRisk, "message")+
 		" might be lost", unknown)
@@ -132,7 +132,7 @@ func (s *Source) mark() view.Mark {
 		return view.None
 	case s.PassCount == s.MessageCount:
 		return view.Good
-	case s.Classification == unclear:
+	case s.Classification == unknownSource:
 		return view.Unknown
 	case s.Classification == forwarding:
 		return view.Info

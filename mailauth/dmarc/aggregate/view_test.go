@@ -15,7 +15,7 @@ func TestBars(t *testing.T) {
 		{SourceIP: netip.MustParseAddr("192.0.2.2"), MessageCount: 40, PassCount: 39, Classification: legitimate, Service: "Post"},
 		{SourceText: "::g", MessageCount: 30, Classification: spoofing, Dispositions: Dispositions{Reject: 30}},
 		{SourceIP: netip.MustParseAddr("192.0.2.3"), MessageCount: 20, PassCount: 20, Classification: legitimate, Service: "Post"},
-		{MessageCount: 3, Classification: unclear},
+		{MessageCount: 3, Classification: unknownSource},
 	}}
 	var v view.View
 	r.draw(&v)
