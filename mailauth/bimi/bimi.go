@@ -59,8 +59,8 @@ func (c Certificate) MarshalJSON() ([]byte, error) {
 	return json.Marshal(r)
 }
 
-// Lookup finds the record of a domain, its logo and its certificate, and examines them and the DMARC policy. The error is
-// a *[diag.InputError], that of the context if it ended, or wraps [diag.ErrUnavailable] if nothing could be
+// Lookup finds the record of a domain, its logo and its certificate, and examines them and the DMARC policy. The error
+// is a *[diag.InputError], that of the context if it ended, or wraps [diag.ErrUnavailable] if nothing could be
 // determined.
 func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupReport, error) {
 	if req.Domain.IsZero() {
@@ -84,7 +84,7 @@ func (e *evidence) report(env *diag.Env) *LookupReport {
 	r := &LookupReport{
 		RecordLookup: diag.NewRecordLookup(e.domain().Name(), at.Answer, e.found.Records, e.now, env.Now()),
 		Verdict:      rules().Judge(e, e.texts()), Selector: e.discovery.Selector, Fields: e.fields(),
-		DMARC: e.standing.report(), Partial: len(e.Unanswered()) > 0,
+		DMARC: e.eligibility.report(), Partial: len(e.Unanswered()) > 0,
 
 		LogoMatchesCertificate: e.matches,
 	}
@@ -95,7 +95,7 @@ func (e *evidence) report(env *diag.Env) *LookupReport {
 		r.Certificate = Certificate{m.Certificate, m.Valid, m.ChainTrusted, m.Findings}
 		r.Partial = r.Partial || m.Partial || len(e.mark.findings[ignorance]) > 0
 	}
-	if e.present() {
+	if e.hasRecords() {
 		r.Location, r.Inherited = at.Domain, at != e.discovery.Own()
 	}
 	return r
@@ -114,10 +114,10 @@ type Fields struct {
 }
 
 func (e *evidence) fields() Fields {
-	f := Fields{Valid: e.valid(), ParsedTags: []taglist.ParsedTag{}}
+	f := Fields{Valid: e.isValid(), ParsedTags: []taglist.ParsedTag{}}
 	if r := e.record; r != nil {
 		f.Version, f.Declined = record.Format.Version, r.Declined
-		f.LogoURL, f.CertificateURL = printable(r.Location.Text), printable(r.Authority.Text)
+		f.LogoURL, f.CertificateURL = validUTF8(r.Location.Text), validUTF8(r.Authority.Text)
 		f.AvatarPreference = r.AvatarPreference
 		f.ParsedTags = r.List.Parsed()
 		if r.LocalPartSelectors {
@@ -152,10 +152,10 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 		return nil, input.Invalid("record", "is longer than %d bytes", maxRecordLength)
 	}
 	e := &evidence{offline: true}
-	e.take(record.Format.Read(req.Record))
+	e.setRecord(record.Format.Read(req.Record))
 	r := &ValidateReport{Verdict: rules().Judge(e, textsOffline), Fields: e.fields()}
 	parts, _ := taglist.Pasted(req.Record)
-	r.Record = printable(strings.Join(parts, ""))
+	r.Record = validUTF8(strings.Join(parts, ""))
 	return r, nil
 }
 

@@ -12,25 +12,27 @@ import (
 
 // The forms in which the parts of broken records are written.
 var (
-	versionLike = kit.Regexp(`(?i)^\s*(?:[^\s;=]+\s+(?:\d+\s+)?(?:IN\s+)?TXT\s+)?(?:v(?:ersion)?\s*[=:]*\s*)?bimi[\s_-]*v?\d*(?:[\s,.:]+|$)`)
-	tagInside   = kit.Regexp(`(?i)[\s,]+(?:[la]\s*[=:]\s*(?:https?:|$)|(?:avp|lps)\s*=)`)
-	tagLike     = kit.Regexp(`(?is)^([a-z1][a-z0-9_]*)\s*=\s*(.*)$`)
-	colonLike   = kit.Regexp(`(?is)^(l|a|avp|lps)\s*:\s*(.*)$`)
-	httpsLike   = kit.Regexp(`(?i)^(?:https(?::/*|//+))+`)
+	versionLike = kit.Regexp(`(?i)^\s*(?:[^\s;=]+\s+(?:\d+\s+)?(?:IN\s+)?TXT\s+)?` +
+		`(?:v(?:ersion)?\s*[=:]*\s*)?bimi[\s_-]*v?\d*(?:[\s,.:]+|$)`)
+	tagInside = kit.Regexp(`(?i)[\s,]+(?:[la]\s*[=:]\s*(?:https?:|$)|(?:avp|lps)\s*=)`)
+	tagLike   = kit.Regexp(`(?is)^([a-z1][a-z0-9_]*)\s*=\s*(.*)$`)
+	colonLike = kit.Regexp(`(?is)^(l|a|avp|lps)\s*:\s*(.*)$`)
+	httpsLike = kit.Regexp(`(?i)^(?:https(?::/*|//+))+`)
 )
 
-var words = map[string]string{
-	"location": "l", "logo": "l", "svg": "l", "url": "l", "uri": "l", "authority": "a", "evidence": "a", "vmc": "a", "cmc": "a", "certificate": "a",
+var tagAliases = map[string]string{
+	"location": "l", "logo": "l", "svg": "l", "url": "l", "uri": "l", "authority": "a", "evidence": "a", "vmc": "a",
+	"cmc": "a", "certificate": "a",
 }
 
-// nobody lists values of the a tag that mean "no certificate": drafts before 2021 defined the first.
-var nobody = []string{"self", "none", "null", "-"}
+// noCertificate lists values of the a tag that mean "no certificate": drafts before 2021 defined the first.
+var noCertificate = []string{"self", "none", "null", "-"}
 
 // correct returns the record as it should be written, with every address of what is published. It is empty if one of
 // them is unknown, or nothing needs correction.
 func (e *evidence) correct() string {
-	texts := e.found.Sources(&e.beside.Elsewhere)
-	if rest := e.rest(); len(rest) > 0 {
+	texts := e.found.Sources(&e.surroundings.Elsewhere)
+	if rest := e.otherTexts(); len(rest) > 0 {
 		if s := e.join(slices.Concat(texts, rest)); s != "" {
 			return s
 		}
@@ -45,13 +47,13 @@ func (e *evidence) join(texts []string) string {
 			return ""
 		}
 	}
-	exemplary := e.valid() && clean(e.record) && !blankVersion(e.found.Records[0]) // all receivers read it alike
+	exemplary := e.isValid() && clean(e.record) && !blankVersion(e.found.Records[0]) // all receivers read it alike
 	if len(texts) == 0 || len(texts) == 1 && exemplary && !d.renamed {
 		return ""
 	}
 	s := d.String()
 	r := record.Parse(s)
-	if !clean(&r) || len(s) > diag.MaxTXTString || !d.keeps(texts) {
+	if !clean(&r) || len(s) > diag.MaxTXTString || !d.keepsAll(texts) {
 		return ""
 	}
 	return s
@@ -61,13 +63,13 @@ func clean(r *record.Record) bool {
 	return !slices.ContainsFunc(r.List.Faults, func(f taglist.Fault) bool { return f.Kind != taglist.Unknown })
 }
 
-// blankVersion reports whether a record does not begin with v=BIMI1; as all receivers expect, although its syntax allows
-// white space there.
+// blankVersion reports whether a record does not begin with v=BIMI1; as all receivers expect, although its syntax
+// allows white space there.
 func blankVersion(text string) bool {
 	return text != "v="+record.Format.Version && !strings.HasPrefix(text, "v="+record.Format.Version+";")
 }
 
-func (e *evidence) rest() (list []string) {
+func (e *evidence) otherTexts() (list []string) {
 	if e.record == nil || e.place == nil {
 		return nil
 	}
@@ -79,7 +81,7 @@ func (e *evidence) rest() (list []string) {
 	return list
 }
 
-var defined = []string{"l", "a", "avp", "lps"}
+var definedTags = []string{"l", "a", "avp", "lps"}
 
 type draft struct {
 	tags    map[string]string
@@ -90,7 +92,7 @@ type draft struct {
 // String writes the tags in the order of the draft's examples. Without l the other tags are meaningless.
 func (d *draft) String() string {
 	s := "v=" + record.Format.Version + ";"
-	for _, name := range slices.Concat(defined, d.order) {
+	for _, name := range slices.Concat(definedTags, d.order) {
 		if value, ok := d.tags[name]; ok {
 			s += " " + name + "=" + value + ";"
 		}
@@ -98,9 +100,9 @@ func (d *draft) String() string {
 	return s
 }
 
-// keeps reports whether all URIs and prefixes that receivers can use are kept, and the record declines only if it did
-// before.
-func (d *draft) keeps(texts []string) bool {
+// keepsAll reports whether all URIs and prefixes that receivers can use are kept, and the record declines only if it
+// did before.
+func (d *draft) keepsAll(texts []string) bool {
 	after := record.Parse(d.String())
 	for _, text := range texts {
 		before := record.Parse(text)
@@ -128,22 +130,22 @@ func (d *draft) add(text string) bool {
 		if m == nil {
 			m = colonLike().FindStringSubmatch(piece)
 		}
-		if m == nil || !d.assign(meant(m[1], m[2]), m[1], strings.TrimSpace(m[2])) {
+		if m == nil || !d.assign(intendedTag(m[1], m[2]), m[1], strings.TrimSpace(m[2])) {
 			return false
 		}
 	}
 	return true
 }
 
-func meant(typed, value string) string {
+func intendedTag(typed, value string) string {
 	name := strings.ToLower(typed)
-	if _, known := words[name]; known {
-		return words[name]
+	if _, known := tagAliases[name]; known {
+		return tagAliases[name]
 	}
 	lookalike := (name == "1" || name == "i") && httpsLike().MatchString(value)
 	preference := strings.EqualFold(value, "brand") || strings.EqualFold(value, "personal")
 	switch near := taglist.Nearest(name, "avp", "lps"); {
-	case slices.Contains(defined, name):
+	case slices.Contains(definedTags, name):
 		return name
 	case lookalike:
 		return "l"
@@ -160,7 +162,7 @@ func (d *draft) assign(name, typed, value string) bool {
 	switch name {
 	case "l", "a":
 		value = strings.Trim(value, "<>, \t")
-		if name == "a" && slices.Contains(nobody, strings.ToLower(value)) {
+		if name == "a" && slices.Contains(noCertificate, strings.ToLower(value)) {
 			value = ""
 		}
 		value = httpsLike().ReplaceAllString(value, "https://")
@@ -187,9 +189,9 @@ func (d *draft) assign(name, typed, value string) bool {
 	if repeated && before != value {
 		return false
 	}
-	_, known := words[strings.ToLower(typed)]
+	_, known := tagAliases[strings.ToLower(typed)]
 	d.renamed = d.renamed || known || name != typed
-	if !slices.Contains(defined, name) && !repeated {
+	if !slices.Contains(definedTags, name) && !repeated {
 		d.order = append(d.order, name)
 	}
 	u := record.Parse("v=BIMI1; l=" + value).Location
@@ -200,8 +202,8 @@ func (d *draft) assign(name, typed, value string) bool {
 	return true
 }
 
-// prefixes writes the prefixes of lps as local parts are compared: a dot or an underscore as a hyphen (section 4.5 of the
-// draft).
+// prefixes writes the prefixes of lps as local parts are compared: a dot or an underscore as a hyphen (section 4.5 of
+// the draft).
 func prefixes(value string) string {
 	var list []string
 	for part := range strings.SplitSeq(value, ",") {

@@ -22,11 +22,11 @@ type DMARC struct {
 
 // An obstacle is a weakness of the DMARC policy that keeps receivers from showing a logo.
 type obstacle struct {
-	kind   obstacleKind
-	domain string // whose record it is
-	text   string // a sentence
-	advice string // empty: that of the rule
-	silent bool   // the record asks for no reports, from which its owner would learn what a stricter policy stops
+	kind      obstacleKind
+	domain    string // whose record it is
+	text      string // a sentence
+	advice    string // empty: that of the rule
+	noReports bool   // the record asks for no reports, from which its owner would learn what a stricter policy stops
 }
 
 type obstacleKind string
@@ -45,18 +45,18 @@ const (
 	dmarcRejectPartial obstacleKind = "pct with reject"
 )
 
-type standing struct {
+type eligibility struct {
 	step      *policy.Step // the record that applies
 	policy    policy.Policy
 	obstacles []obstacle
 	unknown   error // why not all is known
 }
 
-// assess evaluates DMARC under both standards.
-func assess(d *policy.Discovery) standing {
-	var s, older, newer standing
-	older.view(d, &d.List, policy.RFC7489)
-	newer.view(d, &d.Tree, policy.RFC9989)
+// assessDMARC evaluates DMARC under both standards.
+func assessDMARC(d *policy.Discovery) eligibility {
+	var s, older, newer eligibility
+	older.evaluate(d, &d.List, policy.RFC7489)
+	newer.evaluate(d, &d.Tree, policy.RFC9989)
 	s.step, s.policy = newer.step, newer.policy
 	if s.step == nil {
 		s.step, s.policy = older.step, older.policy
@@ -68,7 +68,7 @@ func assess(d *policy.Discovery) standing {
 }
 
 // merge adds the obstacles that receivers of a standard see. Those that the others know not to be there are disputed.
-func (s *standing) merge(from, other standing, standard string) {
+func (s *eligibility) merge(from, other eligibility, standard string) {
 	for _, o := range from.obstacles {
 		same := func(p obstacle) bool { return p.kind == o.kind && p.domain == o.domain }
 		if !slices.ContainsFunc(other.obstacles, same) && other.unknown == nil {
@@ -80,13 +80,13 @@ func (s *standing) merge(from, other standing, standard string) {
 	}
 }
 
-func (s *standing) view(d *policy.Discovery, v *policy.View, standard policy.Standard) {
+func (s *eligibility) evaluate(d *policy.Discovery, v *policy.View, standard policy.Standard) {
 	if v.PolicyErr != nil {
 		s.unknown = v.PolicyErr
 		return
 	}
 	if v.Policy == nil {
-		s.absent(d, v)
+		s.addMissing(d, v)
 		return
 	}
 	reading := v.Policy.Record.Reading(standard)
@@ -95,27 +95,27 @@ func (s *standing) view(d *policy.Discovery, v *policy.View, standard policy.Sta
 	} else {
 		s.policy = reading.Requested.Subdomain
 	}
-	s.check(v.Policy, reading)
+	s.checkRecord(v.Policy, reading)
 	// The record of the organizational domain counts as well where the domain has one of its own.
 	if org := d.Walk.At(v.Organizational); v.Origin == policy.Own && org != nil && org.Domain != v.Policy.Domain {
 		switch {
 		case org.Err() != nil:
 			s.unknown = org.Err()
 		case org.Record != nil:
-			s.check(org, org.Record.Reading(standard))
+			s.checkRecord(org, org.Record.Reading(standard))
 		}
 	}
 }
 
-func (s *standing) absent(d *policy.Discovery, v *policy.View) {
+func (s *eligibility) addMissing(d *policy.Discovery, v *policy.View) {
 	for _, domain := range []string{d.Domain.String(), v.Organizational} {
 		step := d.Walk.At(domain)
 		switch {
 		case step == nil:
 		case step.DanglingAlias() != "":
 			s.add(dmarcMissing, d.Domain.String(), "%s", step.DanglingAlias())
-			s.obstacles[len(s.obstacles)-1].advice = "Have the DMARC record published at the target of the CNAME, or replace the " +
-				"CNAME with a TXT record: receivers show no logo before there is one with quarantine or reject."
+			s.obstacles[len(s.obstacles)-1].advice = "Have the DMARC record published at the target of the CNAME, or replace " +
+				"the CNAME with a TXT record: receivers show no logo before there is one with quarantine or reject."
 			return
 		case len(step.Found.Records) > 1:
 			s.add(dmarcInvalid, domain, "There are %d DMARC records at %s, of which receivers use none.",
@@ -134,8 +134,8 @@ func (s *standing) absent(d *policy.Discovery, v *policy.View) {
 	s.add(dmarcMissing, d.Domain.String(), "There is no DMARC record at %s.", where)
 }
 
-// check adds what is wrong with a record (section 7.1 of the draft).
-func (s *standing) check(step *policy.Step, reading policy.Reading) {
+// checkRecord adds what is wrong with a record (section 7.1 of the draft).
+func (s *eligibility) checkRecord(step *policy.Step, reading policy.Reading) {
 	r := step.Record
 	switch {
 	case !reading.Usable:
@@ -160,21 +160,21 @@ func (s *standing) check(step *policy.Step, reading policy.Reading) {
 	if len(r.AggregateURIs) == 0 {
 		for i := range s.obstacles {
 			o := &s.obstacles[i]
-			o.silent = o.silent || o.domain == step.Domain
+			o.noReports = o.noReports || o.domain == step.Domain
 		}
 	}
 }
 
-func (s *standing) add(kind obstacleKind, domain, format string, args ...any) {
+func (s *eligibility) add(kind obstacleKind, domain, format string, args ...any) {
 	s.obstacles = append(s.obstacles, obstacle{kind: kind, domain: domain, text: fmt.Sprintf(format, args...)})
 }
 
-func (s *standing) of(kind obstacleKind) []obstacle {
+func (s *eligibility) ofKind(kind obstacleKind) []obstacle {
 	return slices.DeleteFunc(slices.Clone(s.obstacles), func(o obstacle) bool { return o.kind != kind })
 }
 
 // eligible reports whether logos are shown as far as DMARC is concerned, and why not; nil if unknown.
-func (s *standing) eligible() (yes *bool, reason string) {
+func (s *eligibility) eligible() (yes *bool, reason string) {
 	for _, o := range s.obstacles {
 		if o.kind != dmarcRejectPartial {
 			return new(false), o.text
@@ -186,7 +186,7 @@ func (s *standing) eligible() (yes *bool, reason string) {
 	return new(true), ""
 }
 
-func (s *standing) barred() string {
+func (s *eligibility) firstObstacle() string {
 	for _, o := range s.obstacles {
 		if o.kind != dmarcRejectPartial && o.kind != dmarcDisputed {
 			return o.text
@@ -195,7 +195,7 @@ func (s *standing) barred() string {
 	return ""
 }
 
-func (s *standing) report() DMARC {
+func (s *eligibility) report() DMARC {
 	d := DMARC{Policy: s.policy}
 	d.Eligible, d.Reason = s.eligible()
 	if s.step != nil {

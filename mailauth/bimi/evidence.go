@@ -24,14 +24,14 @@ type evidence struct {
 	record    *record.Record
 	suggested string // the record as it should be written; empty if unknown
 	// What a lookup adds.
-	discovery *record.Discovery
-	place     *record.Place // location of the records in found; nil without records
-	failing   *record.Place // the place without an answer, at which a record may or may not exist; else nil
-	split     bool          // receivers of RFC 7489 and those of RFC 9989 find other records
-	dmarc     *policy.Discovery
-	apex      diag.Answer[*dns.TXT] // at the domain itself
-	standing  standing
-	beside    beside
+	discovery           *record.Discovery
+	place               *record.Place // location of the records in found; nil without records
+	failing             *record.Place // the place without an answer, at which a record may or may not exist; else nil
+	organizationsDiffer bool          // receivers of RFC 7489 and those of RFC 9989 find other records
+	dmarc               *policy.Discovery
+	apex                diag.Answer[*dns.TXT] // at the domain itself
+	eligibility         eligibility
+	surroundings        surroundings
 	// The logo and the certificate; nil if they were not fetched.
 	logo, mark *part
 	fetched    fetched
@@ -39,15 +39,15 @@ type evidence struct {
 	lineEnds   bool  // it is but for its line ends
 }
 
-type beside struct {
+type surroundings struct {
 	taglist.Elsewhere
-	fallback string // the record of the default selector, if the requested one has no record
-	open     string // the SPF record if it authorizes every host
+	fallbackRecord string // the record of the default selector, if the requested one has no record
+	openSPF        string // the SPF record if it authorizes every host
 }
 
-func printable(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+func validUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-func (e *evidence) take(found taglist.Found) {
+func (e *evidence) setRecord(found taglist.Found) {
 	e.found = found
 	if len(found.Records) == 1 {
 		r := record.Read(found.List)
@@ -77,36 +77,36 @@ func (e *evidence) nonexistent() bool {
 }
 
 const (
-	fromRecord rule.Source = "record" // the TXT records at the names where receivers look
-	fromDMARC  rule.Source = "dmarc"
-	fromBeside rule.Source = "beside" // the domain itself and wrong names
+	fromRecord       rule.Source = "record" // the TXT records at the names where receivers look
+	fromDMARC        rule.Source = "dmarc"
+	fromSurroundings rule.Source = "beside" // the domain itself and wrong names
 )
 
 // Unanswered implements [rule.Unanswerer].
 func (e *evidence) Unanswered() []rule.Source {
 	return rule.Unanswered(map[rule.Source]bool{
-		fromRecord: e.failing == nil, fromDMARC: e.standing.unknown == nil, fromBeside: e.beside.Unknown == "",
+		fromRecord: e.failing == nil, fromDMARC: e.eligibility.unknown == nil, fromSurroundings: e.surroundings.Unknown == "",
 	})
 }
 
-func (e *evidence) present() bool { return len(e.found.Records) > 0 }
+func (e *evidence) hasRecords() bool { return len(e.found.Records) > 0 }
 
-func (e *evidence) none() bool {
+func (e *evidence) isAbsent() bool {
 	return e.failing == nil && len(e.found.Records)+len(e.found.Strays) == 0 && !e.nonexistent()
 }
 
-// active reports whether there is one record, and it does not decline.
-func (e *evidence) active() bool { return e.record != nil && !e.record.Declined }
+// wantsLogo reports whether there is one record, and it does not decline.
+func (e *evidence) wantsLogo() bool { return e.record != nil && !e.record.Declined }
 
-// torn reports whether a tag may be hidden in another one, which leaves both unknown.
-func (e *evidence) torn() bool {
+// hasHiddenTag reports whether a tag may be hidden in another one, which leaves both unknown.
+func (e *evidence) hasHiddenTag() bool {
 	hides := func(f taglist.Fault) bool {
 		return slices.Contains([]taglist.Kind{taglist.NoEquals, taglist.BadName, taglist.Unparted}, f.Kind)
 	}
 	return slices.ContainsFunc(e.found.List.Faults, hides) || e.found.Parted() != e.found.List.Text
 }
 
-func (e *evidence) valid() bool {
+func (e *evidence) isValid() bool {
 	long := func(s string) bool { return len(s) > diag.MaxTXTString }
 	return e.record != nil && e.record.Valid() && !slices.ContainsFunc(e.found.Strings, long)
 }
@@ -153,28 +153,28 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 		return nil, fmt.Errorf("examining BIMI of %s: %w", req.Domain,
 			diag.Unavailable(diag.DefaultResolver, e.discovery.Own().Answer.Err()))
 	}
-	e.apex, e.standing = elsewhere[0], assess(e.dmarc)
+	e.apex, e.eligibility = elsewhere[0], assessDMARC(e.dmarc)
 	if e.nonexistent() { // no other rule applies (CONTRACT 1.7)
-		e.standing.obstacles, e.standing.unknown = []obstacle{{text: "The domain does not exist."}}, nil
+		e.eligibility.obstacles, e.eligibility.unknown = []obstacle{{text: "The domain does not exist."}}, nil
 		return e, ctx.Err()
 	}
-	e.settle()
-	e.found = e.pick()
-	e.locate(wildcard, fallback, elsewhere)
-	e.take(e.found)
+	e.choosePlace()
+	e.found = e.foundRecords()
+	e.locateElsewhere(wildcard, fallback, elsewhere)
+	e.setRecord(e.found)
 	if e.place != nil && e.place.Record != first.record { // that of a domain which only a tree walk finds
 		var err error
 		if first, err = fetch(ctx, env, req, e.discovery, e.place); err != nil {
 			return nil, fmt.Errorf("examining BIMI of %s: %w", req.Domain, err)
 		}
 	}
-	e.keep(first)
+	e.setFetched(first)
 	return e, ctx.Err()
 }
 
-// settle determines which records apply. Receivers that use the public suffix list and those that walk the DNS tree
-// may differ on the organizational domain.
-func (e *evidence) settle() {
+// choosePlace determines which records apply. Receivers that use the public suffix list and those that walk the DNS
+// tree may differ on the organizational domain.
+func (e *evidence) choosePlace() {
 	place, err := e.discovery.Applies(e.discovery.Organizational())
 	if err != nil {
 		e.failing = place
@@ -188,13 +188,13 @@ func (e *evidence) settle() {
 	if err != nil || other == e.place {
 		return
 	}
-	e.split = true
+	e.organizationsDiffer = true
 	if e.place == nil {
 		e.place = other
 	}
 }
 
-func (e *evidence) pick() taglist.Found {
+func (e *evidence) foundRecords() taglist.Found {
 	own, org := e.discovery.Own(), e.discovery.At(e.discovery.Organizational())
 	var found taglist.Found
 	if e.place != nil {
@@ -222,29 +222,29 @@ func misplaced(d diag.Domain, selector diag.Selector) []string {
 	return slices.DeleteFunc(list, func(name string) bool { return len(name) > maxName })
 }
 
-// locate keeps the records at wrong names, including those of domains between the requested one and its organizational
-// domain, and sorts the other texts at the right name by origin.
-func (e *evidence) locate(wildcard, fallback diag.Answer[*dns.TXT], others []diag.Answer[*dns.TXT]) {
+// locateElsewhere keeps the records at wrong names, including those of domains between the requested one and its
+// organizational domain, and sorts the other texts at the right name by origin.
+func (e *evidence) locateElsewhere(wildcard, fallback diag.Answer[*dns.TXT], others []diag.Answer[*dns.TXT]) {
 	for i, p := range e.discovery.Places {
 		if i > 0 && p.Domain != e.discovery.Organizational() && p.Domain != e.dmarc.Tree.Organizational {
 			others = append(others, p.Answer)
 		}
 	}
-	e.beside.Elsewhere = record.Format.Look(&e.found, e.discovery.Own().Answer, wildcard, others)
+	e.surroundings.Elsewhere = record.Format.Look(&e.found, e.discovery.Own().Answer, wildcard, others)
 	for _, r := range others[0].Records {
-		if text := diag.TXT(r); allowsAll(text) {
-			e.beside.open = text
+		if text := diag.TXT(r); authorizesAll(text) {
+			e.surroundings.openSPF = text
 		}
 	}
 	for _, r := range fallback.Records {
 		if text := diag.TXT(r); record.Format.Is(text) {
-			e.beside.fallback = text
+			e.surroundings.fallbackRecord = text
 		}
 	}
 }
 
-// allowsAll reports whether a text is an SPF record by which every host may send (RFC 7208 section 5.1).
-func allowsAll(text string) bool {
+// authorizesAll reports whether a text is an SPF record by which every host may send (RFC 7208 section 5.1).
+func authorizesAll(text string) bool {
 	terms := strings.Fields(strings.ToLower(text))
 	if len(terms) == 0 || terms[0] != "v=spf1" {
 		return false

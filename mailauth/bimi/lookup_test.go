@@ -228,8 +228,8 @@ func lookup(t *testing.T, zone, domain, selector string, spoil func(*diagtest.Wo
 	return r
 }
 
-// eligibility is a DMARC in a line.
-func eligibility(d DMARC) string {
+// eligibilityText is a DMARC in a line.
+func eligibilityText(d DMARC) string {
 	policy, eligible := string(d.Policy), "unknown"
 	if d.Found == nil {
 		policy = "unknown"
@@ -251,7 +251,7 @@ func TestLookup(t *testing.T) {
 				seen.Add(r.Verdict)
 				require.Equal(t, tt.outcome, outcome(r.Verdict), "%+v", r.Findings)
 				require.Equal(t, tt.suggested, suggested(r.Verdict))
-				require.Equal(t, tt.dmarc, eligibility(r.DMARC))
+				require.Equal(t, tt.dmarc, eligibilityText(r.DMARC))
 				checkReport(t, r)
 			})
 		})

@@ -25,17 +25,18 @@ type fetched struct {
 
 // fetch fetches logo and certificate of the record at a place concurrently. The error is that of the context, or that
 // of a list of authorities that cannot be read.
-func fetch(ctx context.Context, env *diag.Env, req LookupRequest, d *record.Discovery, p *record.Place) (fetched, error) {
+func fetch(ctx context.Context, env *diag.Env, req LookupRequest, d *record.Discovery, p *record.Place) (fetched,
+	error) {
 	if p == nil || p.Record == nil {
 		return fetched{}, nil
 	}
 	f := fetched{record: p.Record}
 	var failures [2]error
 	var g diag.Group
-	if l := p.Record.Location; l.Usable() && wants(req.FetchLogo) {
+	if l := p.Record.Location; l.Usable() && orTrue(req.FetchLogo) {
 		g.Go(func() { f.logo, failures[0] = logo.Fetch(ctx, env, l.URL) })
 	}
-	if a := p.Record.Authority; a.Usable() && wants(req.FetchCertificate) {
+	if a := p.Record.Authority; a.Usable() && orTrue(req.FetchCertificate) {
 		at := &markcert.Place{Domain: p.Domain, Organizational: d.Organizational(), Selector: d.Selector.String()}
 		g.Go(func() { f.mark, failures[1] = markcert.Check(ctx, env, a.URL, at) })
 	}
@@ -43,9 +44,9 @@ func fetch(ctx context.Context, env *diag.Env, req LookupRequest, d *record.Disc
 	return f, cmp.Or(failures[:]...)
 }
 
-func wants(b *bool) bool { return b == nil || *b }
+func orTrue(b *bool) bool { return b == nil || *b }
 
-func (e *evidence) keep(f fetched) {
+func (e *evidence) setFetched(f fetched) {
 	e.fetched = f
 	if f.logo != nil {
 		e.logo = newPart(f.logo.Verdict(), (*logo.Report).Rules(nil))
@@ -55,21 +56,21 @@ func (e *evidence) keep(f fetched) {
 	}
 	e.mark = newPart(f.mark.Verdict, f.mark.Rules())
 	if c := f.mark.Certificate; f.logo != nil && f.logo.Image != nil && c.LogoSHA256 != "" {
-		e.matches = new(sum(f.logo.Image) == c.LogoSHA256)
+		e.matches = new(sha256Hex(f.logo.Image) == c.LogoSHA256)
 		e.lineEnds = !*e.matches && slices.Contains(otherLineEnds(f.logo.Image), c.LogoSHA256)
 	}
 }
 
-func sum(image []byte) string { return fmt.Sprintf("%x", sha256.Sum256(image)) }
+func sha256Hex(image []byte) string { return fmt.Sprintf("%x", sha256.Sum256(image)) }
 
-// otherLineEnds are the sums of an image with the line ends of other systems, and with or without one at its end: version
-// control and editors change them.
+// otherLineEnds are the sums of an image with the line ends of other systems, and with or without one at its end:
+// version control and editors change them.
 func otherLineEnds(image []byte) []string {
 	unix := bytes.ReplaceAll(image, []byte("\r\n"), []byte("\n"))
 	bare := bytes.TrimRight(unix, "\n")
 	var list []string
 	for _, text := range [][]byte{unix, bare, append(slices.Clone(bare), '\n')} {
-		list = append(list, sum(text), sum(bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))))
+		list = append(list, sha256Hex(text), sha256Hex(bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))))
 	}
 	return list
 }
@@ -109,7 +110,7 @@ func newPart(v diag.Verdict, infos []rule.Description) *part {
 // partRules complete three rules of a part: about ignorance, about what is broken, and about what has a weakness.
 func partRules(of func(*evidence) *part, rules ...rule.Rule[*evidence]) rule.Rules[*evidence] {
 	for kind := range rules {
-		rules[kind].Fails = func(e *evidence) rule.Failures { return failures(of(e).findings[kind]) }
+		rules[kind].Fails = func(e *evidence) rule.Failures { return mergeFindings(of(e).findings[kind]) }
 		rules[kind].When = func(e *evidence) bool {
 			p := of(e)
 			return p != nil && (kind == ignorance || len(p.findings[ignorance]) == 0 || len(p.findings[kind]) > 0)
@@ -118,8 +119,8 @@ func partRules(of func(*evidence) *part, rules ...rule.Rule[*evidence]) rule.Rul
 	return rules
 }
 
-// failures merges the findings of a part into one: the report of the part lists each.
-func failures(findings []diag.Finding) rule.Failures {
+// mergeFindings merges the findings of a part into one: the report of the part lists each.
+func mergeFindings(findings []diag.Finding) rule.Failures {
 	titles := make([]string, 0, len(findings))
 	list := rule.FailEach(findings, func(f diag.Finding) rule.Failures {
 		titles = append(titles, strings.TrimSuffix(f.Title, "."))

@@ -17,9 +17,10 @@ import (
 )
 
 var rules = sync.OnceValue(func() rule.Rules[*evidence] {
-	return slices.Concat(slices.Concat(lookupRules, absenceRules, recordRules.With(rule.Rule[*evidence]{Category: factorRecord}), tagRules).Reading(fromRecord),
+	return slices.Concat(slices.Concat(lookupRules, absenceRules,
+		recordRules.With(rule.Rule[*evidence]{Category: factorRecord}), tagRules).Reading(fromRecord),
 		slices.Concat(dmarcRules, logoRules, certificateRules, comparedRules).Reading(rule.FromRequest), // each knows itself
-		besideRules.Reading(fromRecord))
+		surroundingRules.Reading(fromRecord))
 })
 
 const (
@@ -42,16 +43,16 @@ var tagFinder = taglist.Finder[*evidence]{
 	},
 	Label: "<selector>." + record.Node, Name: (*evidence).name,
 	At:        func(e *evidence) *diag.Answer[*dns.TXT] { return &e.discovery.Own().Answer },
-	Elsewhere: func(e *evidence) *taglist.Elsewhere { return &e.beside.Elsewhere },
+	Elsewhere: func(e *evidence) *taglist.Elsewhere { return &e.surroundings.Elsewhere },
 }
 
-func online(e *evidence) bool { return !e.offline }
+func lookedUp(e *evidence) bool { return !e.offline }
 
 var lookupRules = rule.Rules[*evidence]{{
 	Code: "bimi.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: refDiscovery,
 	Title: "BIMI record could not be looked up", Requirement: "The name servers answer for the BIMI record",
 	Advice: "Check that every name server of the domain answers TXT queries: until then receivers show no logo.",
-	When:   online, Fails: func(e *evidence) rule.Failures {
+	When:   lookedUp, Fails: func(e *evidence) rule.Failures {
 		if e.failing == nil {
 			return nil
 		}
@@ -69,48 +70,51 @@ var lookupRules = rule.Rules[*evidence]{{
 	},
 })}
 
-func aliased(e *evidence) bool { return len(e.discovery.Own().Answer.Aliases) > 0 }
+func isAliased(e *evidence) bool { return len(e.discovery.Own().Answer.Aliases) > 0 }
 
 // absenceRules are about a record that is not there, or not where receivers look. They apply to a domain with a record,
 // too, which fulfils them.
 var absenceRules = rule.Rules[*evidence]{tagFinder.Location(rule.Rule[*evidence]{
 	Code: "bimi.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
-	Reads: []rule.Source{fromRecord, fromBeside}, Ref: refDiscovery,
-	When: func(e *evidence) bool { return online(e) && (e.present() || e.none()) },
+	Reads: []rule.Source{fromRecord, fromSurroundings}, Ref: refDiscovery,
+	When: func(e *evidence) bool { return lookedUp(e) && (e.hasRecords() || e.isAbsent()) },
 }), tagFinder.Alias(rule.Rule[*evidence]{
 	Code: "bimi.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
-	When: func(e *evidence) bool { return online(e) && aliased(e) && (e.present() || e.none()) },
+	When: func(e *evidence) bool { return lookedUp(e) && isAliased(e) && (e.hasRecords() || e.isAbsent()) },
 }), {
 	Code: "bimi.record.missing", Severity: diag.Info, StateIfFailed: diag.Missing, Ref: refDiscovery,
 	Title: "No BIMI record", Requirement: "The domain has a BIMI record",
-	Advice: "Leave it unless you want mailboxes to show your logo. For that you need a DMARC policy of quarantine or reject " +
-		"and a logo in SVG Tiny PS, and for most large mailbox providers a mark certificate.",
-	When: func(e *evidence) bool { return online(e) && (e.present() || e.none() && !attempted(e)) }, Fails: absent,
+	Advice: "Leave it unless you want mailboxes to show your logo. For that you need a DMARC policy of quarantine or " +
+		"reject and a logo in SVG Tiny PS, and for most large mailbox providers a mark certificate.",
+	When:  func(e *evidence) bool { return lookedUp(e) && (e.hasRecords() || e.isAbsent() && !hasMisplaced(e)) },
+	Fails: failAbsent,
 }}
 
-func attempted(e *evidence) bool {
-	return e.beside.Unknown == "" && len(e.beside.Places) > 0 || aliased(e)
+func hasMisplaced(e *evidence) bool {
+	return e.surroundings.Unknown == "" && len(e.surroundings.Places) > 0 || isAliased(e)
 }
 
-func (e *evidence) looked() string {
+func (e *evidence) queriedNames() string {
 	if org := e.discovery.At(e.discovery.Organizational()); org != nil && org != e.discovery.Own() {
 		return e.name() + " or " + org.Name
 	}
 	return e.name()
 }
 
-func absent(e *evidence) rule.Failures {
-	if e.present() {
+func failAbsent(e *evidence) rule.Failures {
+	if e.hasRecords() {
 		return nil
 	}
-	f := rule.Fail("There is no BIMI record at %s.", e.looked())
-	if e.beside.fallback != "" {
-		f[0].Detail += " There is one for the selector default, which receivers do not use for messages that name another selector."
-		f[0].Advice = "Check the spelling of the selector. Publish a record for it, or leave the field BIMI-Selector out of messages."
-	} else if reason := e.standing.barred(); reason != "" {
+	f := rule.Fail("There is no BIMI record at %s.", e.queriedNames())
+	if e.surroundings.fallbackRecord != "" {
+		f[0].Detail += " There is one for the selector default, which receivers do not use for messages that name another " +
+			"selector."
+		f[0].Advice = "Check the spelling of the selector. Publish a record for it, or leave the field BIMI-Selector out " +
+			"of messages."
+	} else if reason := e.eligibility.firstObstacle(); reason != "" {
 		f[0].Detail += " One would have no effect yet. " + reason
-		f[0].Advice = "Leave it unless you want mailboxes to show your logo. For that set up DMARC first, with a policy of quarantine or " +
-			"reject; then you need a logo in SVG Tiny PS, and for most large mailbox providers a mark certificate."
+		f[0].Advice = "Leave it unless you want mailboxes to show your logo. For that set up DMARC first, with a policy of " +
+			"quarantine or reject; then you need a logo in SVG Tiny PS, and for most large mailbox providers a mark certificate."
 	}
 	return f
 }
@@ -125,7 +129,7 @@ var recordRules = rule.Rules[*evidence]{
 		Fails: func(e *evidence) rule.Failures {
 			return rule.FailEach(e.found.Strays, func(s taglist.Stray) rule.Failures {
 				f := rule.Fail("Receivers ignore the TXT record %q: %s.", phrase.Quote(s.Text), s.Why).Suggesting(e.suggested)
-				if slices.Contains(e.rest(), s.Text) {
+				if slices.Contains(e.otherTexts(), s.Text) {
 					f[0].Advice = "Publish all tags in one TXT record, and remove the other: receivers do not join records."
 				}
 				return f
@@ -148,8 +152,8 @@ var recordRules = rule.Rules[*evidence]{
 	}),
 	tagFinder.Repeated(rule.Rule[*evidence]{
 		Code: "bimi.record.repeated", Severity: diag.Error, Weight: 2, Category: factorRecord, Ref: "RFC 6376 section 3.2",
-		Advice: "Keep the tag with the value that is meant and remove the other: a record in which a tag appears twice is not " +
-			"valid.",
+		Advice: "Keep the tag with the value that is meant and remove the other: a record in which a tag appears twice is " +
+			"not valid.",
 	}),
 	tagFinder.Joined(rule.Rule[*evidence]{Code: "bimi.record.joined", Severity: diag.Error}),
 	tagFinder.Long(rule.Rule[*evidence]{
@@ -213,8 +217,8 @@ func (e *evidence) texts() rule.Texts {
 		}
 	}
 	what, rest := "", ""
-	located := e.active() && e.logo == nil
-	switch certified := e.active() && e.mark == nil && e.record.Authority.Text != ""; {
+	located := e.wantsLogo() && e.logo == nil
+	switch certified := e.wantsLogo() && e.mark == nil && e.record.Authority.Text != ""; {
 	case located && certified:
 		what, rest = "BIMI record and DMARC policy are correct", "Logo and certificate were not examined."
 	case located:

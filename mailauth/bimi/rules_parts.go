@@ -57,8 +57,8 @@ var comparedRules = rule.Rules[*evidence]{{
 		f := rule.FailIf(!*e.matches, "The logo at %s is not the same file as the logo in the certificate at %s.",
 			phrase.Quote(e.record.Location.Text), phrase.Quote(e.record.Authority.Text)).About("l")
 		if e.lineEnds {
-			f[0].Detail = "The logo at " + phrase.Quote(e.record.Location.Text) + " differs from the logo in the certificate in its " +
-				"line ends only, and most receivers compare the files byte for byte."
+			f[0].Detail = "The logo at " + phrase.Quote(e.record.Location.Text) + " differs from the logo in the certificate " +
+				"in its line ends only, and most receivers compare the files byte for byte."
 			f[0].Advice = "Publish the logo with the line ends that it has in the certificate; an editor, FTP in text mode or " +
 				"version control may have changed them."
 		}
@@ -66,15 +66,15 @@ var comparedRules = rule.Rules[*evidence]{{
 	},
 }}
 
-var besideRules = rule.Rules[*evidence]{{
+var surroundingRules = rule.Rules[*evidence]{{
 	Code: "bimi.record.organizational", Severity: diag.Warning, Reads: []rule.Source{fromRecord, fromDMARC},
 	Ref:   refDiscovery,
 	Title: "Receivers disagree on the organizational domain", Requirement: "All receivers find the same BIMI record",
 	Advice: "Publish the record at the name of the domain itself, too, where all receivers look first.",
-	When:   func(e *evidence) bool { return online(e) && e.present() && e.dmarc.Tree.OrganizationalErr == nil },
+	When:   func(e *evidence) bool { return lookedUp(e) && e.hasRecords() && e.dmarc.Tree.OrganizationalErr == nil },
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.split, "Receivers that use the list of public suffixes (RFC 7489) look at %s, and those that "+
-			"walk up the tree of the DNS (RFC 9989) at %s: they do not find the same record.",
+		return rule.FailIf(e.organizationsDiffer, "Receivers that use the list of public suffixes (RFC 7489) look at %s, "+
+			"and those that walk up the tree of the DNS (RFC 9989) at %s: they do not find the same record.",
 			record.Name(e.discovery.Selector, e.discovery.Organizational()),
 			record.Name(e.discovery.Selector, e.dmarc.Tree.Organizational))
 	},
@@ -83,28 +83,30 @@ var besideRules = rule.Rules[*evidence]{{
 	Title: "Messages must name the selector to show this logo", Requirement: "Messages need not name the selector",
 	Advice: "Add the field BIMI-Selector to the messages that are to show this logo and sign it with DKIM; receivers " +
 		"use the selector default for all others.",
-	When: func(e *evidence) bool { return online(e) && e.present() },
+	When: func(e *evidence) bool { return lookedUp(e) && e.hasRecords() },
 	Fails: func(e *evidence) rule.Failures {
 		s := e.discovery.Selector.String()
 		return rule.FailIf(s != record.DefaultSelector, "Receivers use this record only for messages that have the field "+
 			"\"BIMI-Selector: v=BIMI1; s=%s\".", s)
 	},
 }, {
-	Code: "bimi.spf.open", Severity: diag.Warning, Reads: []rule.Source{fromRecord, fromBeside}, HoldsWhenUnanswered: true,
-	Ref:         "RFC 7208 section 5.1",
-	Title:       "SPF lets every host send: some receivers show no logo then",
-	Requirement: "The SPF record does not let every host send",
+	Code: "bimi.spf.open", Severity: diag.Warning, Reads: []rule.Source{fromRecord, fromSurroundings},
+	HoldsWhenUnanswered: true,
+	Ref:                 "RFC 7208 section 5.1",
+	Title:               "SPF lets every host send: some receivers show no logo then",
+	Requirement:         "The SPF record does not let every host send",
 	Advice: "List the hosts that send for the domain in the SPF record, and end it with -all or ~all: with +all " +
 		"anybody's mail passes DMARC, and receivers that check this show no logo for it.",
-	When: wanted, Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.beside.open != "", "The SPF record %q of %s lets every host send.", phrase.Quote(e.beside.open), e.domain())
+	When: mayWantLogo, Fails: func(e *evidence) rule.Failures {
+		return rule.FailIf(e.surroundings.openSPF != "", "The SPF record %q of %s lets every host send.",
+			phrase.Quote(e.surroundings.openSPF), e.domain())
 	},
 }}
 
-// wanted reports whether a record requests a logo, usable or not, so that DMARC matters.
-func wanted(e *evidence) bool {
-	if !online(e) || e.record != nil {
-		return online(e) && e.active()
+// mayWantLogo reports whether a record requests a logo, usable or not, so that DMARC matters.
+func mayWantLogo(e *evidence) bool {
+	if !lookedUp(e) || e.record != nil {
+		return lookedUp(e) && e.wantsLogo()
 	}
 	strays := kit.Map(e.found.Strays, func(s taglist.Stray) string { return s.Text })
 	return slices.ContainsFunc(slices.Concat(e.found.Records, strays), func(text string) bool {
@@ -117,12 +119,13 @@ var dmarcRules = rule.Rules[*evidence]{{
 	Code: "bimi.dmarc.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: refDMARC,
 	Title: "DMARC policy could not be looked up", Requirement: "The name servers answer for the DMARC record",
 	Advice: "Check that every name server of the domain answers TXT queries, then try again.",
-	When:   wanted, Fails: func(e *evidence) rule.Failures {
-		err := e.standing.unknown
+	When:   mayWantLogo, Fails: func(e *evidence) rule.Failures {
+		err := e.eligibility.unknown
 		if err == nil {
 			return nil
 		}
-		return rule.Fail("Whether the DMARC policy is strong enough is not known, because the lookup of the DMARC record failed: %s.",
+		return rule.Fail("Whether the DMARC policy is strong enough is not known, because the lookup of the DMARC record "+
+			"failed: %s.",
 			diag.Reason(err))
 	},
 }, dmarcRule(rule.Rule[*evidence]{
@@ -183,13 +186,13 @@ func dmarcRule(r rule.Rule[*evidence], kind obstacleKind) rule.Rule[*evidence] {
 		r.Severity = diag.Error
 	}
 	r.When = func(e *evidence) bool {
-		return wanted(e) && (e.standing.unknown == nil || len(e.standing.of(kind)) > 0)
+		return mayWantLogo(e) && (e.eligibility.unknown == nil || len(e.eligibility.ofKind(kind)) > 0)
 	}
 	r.Fails = func(e *evidence) rule.Failures {
-		return rule.FailEach(e.standing.of(kind), func(o obstacle) rule.Failures {
+		return rule.FailEach(e.eligibility.ofKind(kind), func(o obstacle) rule.Failures {
 			f := rule.Fail("%s", o.text).About("_dmarc." + o.domain)
 			f[0].Advice = o.advice
-			if o.silent && strings.HasPrefix(r.Advice, checkReports) {
+			if o.noReports && strings.HasPrefix(r.Advice, checkReports) {
 				f[0].Advice = askForReports + r.Advice[len(checkReports):]
 			}
 			return f
@@ -200,7 +203,7 @@ func dmarcRule(r rule.Rule[*evidence], kind obstacleKind) rule.Rule[*evidence] {
 
 func hasRecord(e *evidence) bool { return e.record != nil }
 
-func whole(e *evidence) bool { return e.record != nil && !e.torn() }
+func hasIntactRecord(e *evidence) bool { return e.record != nil && !e.hasHiddenTag() }
 
 var tagRules = rule.Rules[*evidence]{{
 	Code: "bimi.record.declined", Severity: diag.Info, Ref: refDeclination,
@@ -216,7 +219,7 @@ var tagRules = rule.Rules[*evidence]{{
 	Code: "bimi.location.missing", Severity: diag.Error, Weight: 4, Category: factorLogo, Ref: refDefinition,
 	Title: "BIMI record has no logo address (l)", Requirement: "The record has the address of a logo, or declines",
 	Advice: "Write the https address of the logo into l. To decline, publish v=BIMI1; l=; a=; instead.",
-	When:   whole, Fails: tagFinder.Faults(record.NoLocation),
+	When:   hasIntactRecord, Fails: tagFinder.Faults(record.NoLocation),
 }, uriRule(rule.Rule[*evidence]{
 	Code: "bimi.location.http", Severity: diag.Error, Weight: 4, Category: factorLogo,
 	Title: "Logo address (l) is http instead of https", Requirement: "The logo address is https",
@@ -226,7 +229,8 @@ var tagRules = rule.Rules[*evidence]{{
 	Code: "bimi.location.format", Severity: diag.Error, Weight: 4, Category: factorLogo, Ref: refFormats,
 	Title:       "Logo address (l) names a file that is not SVG",
 	Requirement: "The logo address names no file of another format than SVG",
-	Advice:      "Export the logo as SVG Tiny PS and write the address of that file into l: receivers take no other format.",
+	Advice: "Export the logo as SVG Tiny PS and write the address of that file into l: receivers take no other " +
+		"format.",
 }, "l", location, record.WrongFormat), uriRule(rule.Rule[*evidence]{
 	Code: "bimi.location.invalid", Severity: diag.Error, Weight: 4, Category: factorLogo,
 	Title: "Logo address (l) cannot be used", Requirement: "The logo address is one that receivers can use",
@@ -246,7 +250,7 @@ var tagRules = rule.Rules[*evidence]{{
 	Advice: "For Gmail and Apple Mail obtain a mark certificate, publish it and write its address into a: both take a " +
 		"VMC, which needs a registered trademark, and Gmail a CMC, too. Without one, receivers such as Yahoo and " +
 		"Fastmail can still show the logo.",
-	When: func(e *evidence) bool { return whole(e) && e.active() },
+	When: func(e *evidence) bool { return hasIntactRecord(e) && e.wantsLogo() },
 	Fails: func(e *evidence) rule.Failures {
 		text := "The record has an empty a"
 		if !e.record.Has("a") {
@@ -275,11 +279,12 @@ var tagRules = rule.Rules[*evidence]{{
 func location(e *evidence) record.URI  { return e.record.Location }
 func authority(e *evidence) record.URI { return e.record.Authority }
 
-func uriRule(r rule.Rule[*evidence], tag string, of func(*evidence) record.URI, faults ...record.URIFault) rule.Rule[*evidence] {
+func uriRule(r rule.Rule[*evidence], tag string, of func(*evidence) record.URI,
+	faults ...record.URIFault) rule.Rule[*evidence] {
 	if r.Ref == "" {
 		r.Ref = refDefinition
 	}
-	r.When = func(e *evidence) bool { return whole(e) && of(e).Text != "" }
+	r.When = func(e *evidence) bool { return hasIntactRecord(e) && of(e).Text != "" }
 	r.Fails = func(e *evidence) rule.Failures {
 		if !slices.Contains(faults, of(e).Fault) {
 			return nil
@@ -309,7 +314,7 @@ func (e *evidence) uriFailure(tag string, u record.URI) rule.Failures {
 }
 
 var uriAdvice = map[record.URIFault]string{
-	record.Several: "Keep the one address that is to be used: a record has one logo and one certificate. Publish records for " +
-		"other logos at other selectors.",
+	record.Several: "Keep the one address that is to be used: a record has one logo and one certificate. Publish " +
+		"records for other logos at other selectors.",
 	record.Comma: "Write each comma of the address as %2C.",
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/diagkit/diagkit/mailauth/bimi/svg"
 )
 
-// of completes a rule about one kind of fault in the image: it applies if the image was read to its end, since faults
-// in an unread rest are unknown, or if the part that was read has such a fault.
-func of(k svg.Kind, r rule.Rule[*evidence]) rule.Rule[*evidence] {
+// faultRule completes a rule about one kind of fault in the image: it applies if the image was read to its end, since
+// faults in an unread rest are unknown, or if the part that was read has such a fault.
+func faultRule(k svg.Kind, r rule.Rule[*evidence]) rule.Rule[*evidence] {
 	r.Severity = k.Severity()
 	if r.Ref == "" {
 		r.Ref = refProfile
@@ -22,7 +22,7 @@ func of(k svg.Kind, r rule.Rule[*evidence]) rule.Rule[*evidence] {
 		d := e.document()
 		return d != nil && (d.Complete || d.Counts[k] > 0)
 	}
-	r.Fails = func(e *evidence) rule.Failures { return list(e.document(), k) }
+	r.Fails = func(e *evidence) rule.Failures { return failuresOf(e.document(), k) }
 	return r
 }
 
@@ -31,58 +31,59 @@ func (e *evidence) document() *svg.Document { return kit.OrZero(e.fetched).Docum
 // maxListed bounds the findings of one kind of fault, and the places that a finding names; the rest is counted.
 const maxListed = 8
 
-// list fails with the faults of one kind. Those of the same element and attribute are merged: one export option causes
-// the same fault on every shape, and one remedy is one finding.
-func list(d *svg.Document, k svg.Kind) (all rule.Failures) {
-	repeats := alike(d.Of(k), func(f svg.Fault) string { return f.Element + " " + f.Attribute })
-	groups := alike(repeats, func(r []svg.Fault) string { return remedy(r[0]) })
+// failuresOf fails with the faults of one kind. Those of the same element and attribute are merged: one export option
+// causes the same fault on every shape, and one remedy is one finding.
+func failuresOf(d *svg.Document, k svg.Kind) (all rule.Failures) {
+	repeats := groupBy(d.Of(k), func(f svg.Fault) string { return f.Element + " " + f.Attribute })
+	groups := groupBy(repeats, func(r []svg.Fault) string { return remedyOf(r[0]) })
 	groups = groups[:min(len(groups), maxListed)]
 	rest := d.Counts[k]
 	for i, g := range groups {
 		for _, r := range g[:min(len(g), maxListed)] {
 			rest -= len(r)
 		}
-		text := detail(g)
+		text := detailText(g)
 		if i == len(groups)-1 && rest > 0 {
 			text += fmt.Sprintf(" There are %s of this kind.", phrase.Count(rest, "other fault"))
 		}
-		all = append(all, rule.Failure{Detail: text, Target: target(g[0][0]), Advice: adviceFor(g[0][0])})
+		all = append(all, rule.Failure{Detail: text, Target: targetName(g[0][0]), Advice: adviceFor(g[0][0])})
 	}
 	return all
 }
 
-// alike parts a list into those of one key, in the order of the first of each.
-func alike[T any](list []T, key func(T) string) (groups [][]T) {
+// groupBy parts a list into those of one key, in the order of the first of each.
+func groupBy[T any](list []T, key func(T) string) (groups [][]T) {
 	index := map[string]int{}
-	for _, one := range list {
-		at, known := index[key(one)]
+	for _, item := range list {
+		at, known := index[key(item)]
 		if !known {
 			at = len(groups)
-			index[key(one)], groups = at, append(groups, nil)
+			index[key(item)], groups = at, append(groups, nil)
 		}
-		groups[at] = append(groups[at], one)
+		groups[at] = append(groups[at], item)
 	}
 	return groups
 }
 
-func remedy(f svg.Fault) string {
+func remedyOf(f svg.Fault) string {
 	switch f.Kind {
-	case svg.Script, svg.EventHandler, svg.Stylesheet, svg.EditorData, svg.Animation, svg.RasterImage, svg.Font, svg.Lettering:
+	case svg.Script, svg.EventHandler, svg.Stylesheet, svg.EditorData, svg.Animation, svg.RasterImage, svg.Font,
+		svg.Lettering:
 		return ""
 	}
-	return cmp.Or(adviceFor(f), target(f))
+	return cmp.Or(adviceFor(f), targetName(f))
 }
 
-func detail(g [][]svg.Fault) string {
-	text := strings.TrimSuffix(g[0][0].Message, ".") + place(g[0]) + "."
-	also := kit.Map(g[1:min(len(g), maxListed)], func(r []svg.Fault) string { return target(r[0]) + place(r) })
+func detailText(g [][]svg.Fault) string {
+	text := strings.TrimSuffix(g[0][0].Message, ".") + placeText(g[0]) + "."
+	also := kit.Map(g[1:min(len(g), maxListed)], func(r []svg.Fault) string { return targetName(r[0]) + placeText(r) })
 	if len(also) > 0 {
 		text += " The same applies to " + strings.Join(also, ", ") + "."
 	}
 	return text
 }
 
-func place(r []svg.Fault) string {
+func placeText(r []svg.Fault) string {
 	switch f := r[0]; {
 	case f.Line == 0:
 		return ""
@@ -93,7 +94,7 @@ func place(r []svg.Fault) string {
 	}
 }
 
-func target(f svg.Fault) string {
+func targetName(f svg.Fault) string {
 	if f.Attribute == "" {
 		return f.Element
 	}
@@ -131,7 +132,8 @@ func adviceFor(f svg.Fault) string {
 
 func attributeAdvice(f svg.Fault) string {
 	switch name := f.Attribute; {
-	case name != "baseProfile" && strings.EqualFold(name, "baseProfile"), name != "viewBox" && strings.EqualFold(name, "viewBox"):
+	case name != "baseProfile" && strings.EqualFold(name, "baseProfile"), name != "viewBox" &&
+		strings.EqualFold(name, "viewBox"):
 		return "Write baseProfile and viewBox with a capital letter in the middle: the case of names matters."
 	case name == "opacity":
 		return "Replace opacity by fill-opacity and stroke-opacity, which are allowed, or mix the color without transparency."

@@ -98,7 +98,8 @@ func (e *evidence) discover(ctx context.Context, env *diag.Env, req Request) err
 	}
 	own := e.discovery.Own().Answer
 	if own.Silent() && e.apex.Silent() {
-		return fmt.Errorf("looking up the BIMI record of %s: %w", req.Domain, diag.Unavailable(diag.DefaultResolver, own.Err()))
+		return fmt.Errorf("looking up the BIMI record of %s: %w", req.Domain, diag.Unavailable(diag.DefaultResolver,
+			own.Err()))
 	}
 	if e.place, e.failure = e.discovery.Applies(e.discovery.Organizational()); e.failure == nil && e.place != nil {
 		e.record = e.place.Record
@@ -223,13 +224,13 @@ type SVG struct {
 	AspectRatio float64 `json:"aspect_ratio,omitempty" min:"0" doc:"width by height; absent if it is not known"`
 	Square      bool    `json:"square" doc:"whether it is as wide as it is high"`
 
-	told bool // so that zeros are not absent
+	present bool // so that zeros are not absent
 }
 
 // UnmarshalJSON reads what is there, zeros included.
 func (s *SVG) UnmarshalJSON(data []byte) error {
 	type plain SVG
-	s.told = true
+	s.present = true
 	return json.Unmarshal(data, (*plain)(s))
 }
 
@@ -253,7 +254,7 @@ func (f *Fetched) facts() Facts {
 	}
 	if d.Counts[svg.NotSVG] == 0 {
 		facts.SVG = SVG{
-			told:    true,
+			present: true,
 			Version: d.Version, BaseProfile: d.BaseProfile, Title: d.Title, Desc: d.Desc, ViewBox: d.ViewBox,
 			Width: d.Width, Height: d.Height, AspectRatio: d.Box.AspectRatio(), Square: d.Square(),
 		}

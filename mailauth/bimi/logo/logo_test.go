@@ -222,7 +222,7 @@ func TestReport(t *testing.T) {
 	require.Equal(t, len(good), *r.SizeBytes)
 	require.Equal(t, 1, r.Redirects)
 	require.True(t, r.Compressed && r.TinyPSCompliant && r.SizeOK && r.SVG.Square)
-	require.Equal(t, SVG{Version: "1.2", BaseProfile: "tiny-ps", Title: "Example", ViewBox: "0 0 64 64", AspectRatio: 1, Square: true, told: true}, r.SVG)
+	require.Equal(t, SVG{Version: "1.2", BaseProfile: "tiny-ps", Title: "Example", ViewBox: "0 0 64 64", AspectRatio: 1, Square: true, present: true}, r.SVG)
 
 	f, err := Fetch(t.Context(), w.Env(), diag.MustURL(address))
 	require.NoError(t, err)

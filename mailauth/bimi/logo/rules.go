@@ -24,8 +24,10 @@ var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 // logoRules are those that need no record.
 var logoRules = sync.OnceValue(func() rule.Rules[*evidence] {
 	return slices.Concat(serverRules, answerRules, formatRules.With(rule.Rule[*evidence]{Category: factorFormat}),
-		safetyRules.With(rule.Rule[*evidence]{Category: factorSafety}), profileRules.With(rule.Rule[*evidence]{Category: factorProfile}),
-		titleRules.With(rule.Rule[*evidence]{Category: factorTitle}), designRules.With(rule.Rule[*evidence]{Category: factorDesign}))
+		safetyRules.With(rule.Rule[*evidence]{Category: factorSafety}),
+		profileRules.With(rule.Rule[*evidence]{Category: factorProfile}),
+		titleRules.With(rule.Rule[*evidence]{Category: factorTitle}),
+		designRules.With(rule.Rule[*evidence]{Category: factorDesign}))
 })
 
 const (
@@ -128,18 +130,18 @@ var (
 	factorDesign  = rule.Category{Code: "design", Label: "Shape and size"}
 )
 
-func asked(e *evidence) bool { return e.fetched != nil }
+func hasDomain(e *evidence) bool { return e.fetched != nil }
 
 func (e *evidence) host() string { return e.fetched.Result.URL.Host().String() }
 
-// served reports whether there is a final response to judge. A redirect that was not followed, because it exceeds the
-// limit, does not count.
-func served(e *evidence) bool {
-	return asked(e) && e.fetched.Result.Final() != nil && (e.fetched.Result.Err == nil || !e.fetched.Result.Err.Limit)
+// wasServed reports whether there is a final response to judge. A redirect that was not followed, because it exceeds
+// the limit, does not count.
+func wasServed(e *evidence) bool {
+	return hasDomain(e) && e.fetched.Result.Final() != nil && (e.fetched.Result.Err == nil || !e.fetched.Result.Err.Limit)
 }
 
 var server = ground.Server[*evidence]{Name: "logo's web server", Seen: func(e *evidence) *ground.Seen {
-	if !asked(e) {
+	if !hasDomain(e) {
 		return nil
 	}
 	return ground.See(e.fetched.Result, e.fetched.at)
@@ -154,7 +156,8 @@ var reachRules = server.Rules(
 	rule.Rule[*evidence]{Fact: ground.Handshake, Code: "bimi.logo.tls.handshake", Weight: 1, Category: factorServer},
 	rule.Rule[*evidence]{Fact: ground.Expired, Code: "bimi.logo.certificate.expired", Weight: 2, Category: factorServer},
 	rule.Rule[*evidence]{Fact: ground.NotYetValid, Code: "bimi.logo.certificate.early"},
-	rule.Rule[*evidence]{Fact: ground.Untrusted, Code: "bimi.logo.certificate.untrusted", Weight: 2, Category: factorServer},
+	rule.Rule[*evidence]{Fact: ground.Untrusted, Code: "bimi.logo.certificate.untrusted", Weight: 2,
+		Category: factorServer},
 	rule.Rule[*evidence]{Fact: ground.OtherName, Code: "bimi.logo.certificate.name", Weight: 2, Category: factorServer},
 	rule.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "bimi.logo.certificate.expires_now"},
 	rule.Rule[*evidence]{Fact: ground.Expiring, Code: "bimi.logo.certificate.expiring"},
@@ -169,7 +172,7 @@ var serverRules = slices.Concat(reachRules, rule.Rules[*evidence]{{
 	Ref:   "RFC 9110 section 15.4",
 	Title: "Logo address redirects endlessly", Requirement: "The redirects of the logo come to an end",
 	Advice: "Serve the logo at the address itself, without redirects.",
-	When:   func(e *evidence) bool { return asked(e) && !e.fetched.Unanswered() },
+	When:   func(e *evidence) bool { return hasDomain(e) && !e.fetched.Unanswered() },
 	Fails: func(e *evidence) rule.Failures {
 		err := e.fetched.Result.Err
 		endless := err != nil && (err.Code == fetch.Loop || err.Code == fetch.TooManyRedirects)
@@ -182,7 +185,7 @@ var serverRules = slices.Concat(reachRules, rule.Rules[*evidence]{{
 	Code: "bimi.logo.redirect.http", Severity: diag.Error, Weight: 2, Category: factorServer, Ref: refFormats,
 	Title: "Logo address redirects to http", Requirement: "No redirect of the logo leads to http",
 	Advice: "Redirect to addresses with https only, or serve the logo at the address in the record itself.",
-	When:   served, Fails: func(e *evidence) rule.Failures {
+	When:   wasServed, Fails: func(e *evidence) rule.Failures {
 		for _, h := range e.fetched.Result.Hops {
 			if strings.HasPrefix(h.URL, "http:") {
 				return rule.Fail("A redirect leads to %s, which is not encrypted.", phrase.Quote(h.URL)).About(phrase.Quote(h.URL))
@@ -197,12 +200,13 @@ var answerRules = rule.Rules[*evidence]{{
 	DependsOn: []diag.Code{"bimi.logo.redirect.loop"}, Ref: refFetch,
 	Title: "Logo is not served with status 200", Requirement: "The logo is served with status 200",
 	Advice: "Upload the logo to this address, or write the address at which it is into the BIMI record.",
-	When:   served, Fails: func(e *evidence) rule.Failures {
+	When:   wasServed, Fails: func(e *evidence) rule.Failures {
 		head := e.fetched.Result.Final()
 		if head.StatusCode == http.StatusOK {
 			return nil
 		}
-		f := rule.Fail("The web server answered %d %s for %s.", head.StatusCode, phrase.Quote(head.StatusText), phrase.Quote(head.URL))
+		f := rule.Fail("The web server answered %d %s for %s.", head.StatusCode, phrase.Quote(head.StatusText),
+			phrase.Quote(head.URL))
 		switch code := head.StatusCode; {
 		case code >= http.StatusInternalServerError:
 			f[0].Advice = "Find the cause in the log of the web server and correct it, then try again."
@@ -216,9 +220,9 @@ var answerRules = rule.Rules[*evidence]{{
 	Code: "bimi.logo.redirect", Severity: diag.Warning, Weight: 1, Category: factorServer, Ref: refFormats,
 	Title: "Logo is behind a redirect", Requirement: "The logo is served without a redirect",
 	Advice: "Write the last address into the BIMI record: not every receiver follows redirects.",
-	When:   served, Fails: func(e *evidence) rule.Failures {
+	When:   wasServed, Fails: func(e *evidence) rule.Failures {
 		n := e.fetched.redirects()
-		return rule.FailIf(n > 0, "%s %s.", redirects(n), phrase.Quote(e.fetched.Result.URL.String())).
+		return rule.FailIf(n > 0, "%s %s.", redirectText(n), phrase.Quote(e.fetched.Result.URL.String())).
 			About(phrase.Quote(e.fetched.Result.URL.String()))
 	},
 }, {
@@ -269,7 +273,7 @@ var answerRules = rule.Rules[*evidence]{{
 	},
 }}
 
-func redirects(n int) string {
+func redirectText(n int) string {
 	if n == 1 {
 		return "The address redirects once, to"
 	}

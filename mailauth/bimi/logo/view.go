@@ -18,7 +18,7 @@ func (r *Report) View() *view.View {
 		"bimi.logo.redirect", "bimi.logo.status", "bimi.logo.connection", "bimi.logo.host", "bimi.logo.certificate")
 	v.Fact("type", r.ContentType, "bimi.logo.content_type")
 	v.Fact("image", r.Facts.Text(), "bimi.logo.size", "bimi.logo.xml", "bimi.logo.format")
-	if s := &r.SVG; s.told {
+	if s := &r.SVG; s.present {
 		v.Fact("profile", view.Join("SVG "+s.Version, s.BaseProfile), "bimi.logo.base_profile", "bimi.logo.version")
 		v.Fact("title", s.Title, "bimi.logo.title")
 		v.Fact("view box", view.Join(s.ViewBox, view.If(s.Square, "square")), "bimi.logo.square", "bimi.logo.view_box")
@@ -38,7 +38,7 @@ func (f *Facts) Text() string {
 		return ""
 	}
 	return cmp.Or(view.If(f.StatusCode != 0 && f.StatusCode != http.StatusOK, fmt.Sprintf("HTTP %d", f.StatusCode)),
-		view.If(!f.SVG.told, view.Join(size, "no SVG that can be read")),
+		view.If(!f.SVG.present, view.Join(size, "no SVG that can be read")),
 		view.Join("SVG "+cmp.Or(view.If(f.TinyPSCompliant, "Tiny PS"),
 			fmt.Sprintf("with %s from Tiny PS", phrase.Count(f.FaultsCount, "departure"))), size))
 }

@@ -45,7 +45,8 @@ type markCert struct {
 
 // readMark reads a certificate as one for marks.
 func readMark(c *x509.Certificate) *markCert {
-	m := &markCert{X509: c, Subject: readSubject(c), Coverage: cover(c.DNSNames), Pilot: extension(c, oidPilot) != nil}
+	m := &markCert{X509: c, Subject: readSubject(c), Coverage: readCoverage(c.DNSNames),
+		Pilot: extension(c, oidPilot) != nil}
 	if ext := extension(c, oidLogotype); ext != nil {
 		m.Logotype = readLogotype(ext.Value)
 	}
@@ -68,9 +69,9 @@ func (m *markCert) describe(now time.Time) Certificate {
 	c := Certificate{
 		Certificate: pki.Describe(m.X509, now),
 		Type:        m.Subject.Type(), MarkType: MarkType(bounded(string(m.Subject.markType()))),
-		TrademarkID: m.Subject.show(trademarkID), TrademarkCountry: m.Subject.show(trademarkLand),
+		TrademarkID: m.Subject.show(trademarkID), TrademarkCountry: m.Subject.show(trademarkCountry),
 		TrademarkOffice: m.Subject.show(trademarkOffice), StatuteCitation: m.Subject.show(statuteCitation),
-		PriorUseURL: m.Subject.show(priorUseURL), JurisdictionCountry: m.Subject.show(jurisdictionLand),
+		PriorUseURL: m.Subject.show(priorUseURL), JurisdictionCountry: m.Subject.show(jurisdictionCountry),
 		BusinessCategory: m.Subject.show(businessCategory), Pilot: m.Pilot,
 	}
 	if logo := m.logo(); logo != nil {
@@ -129,7 +130,7 @@ type coverage struct {
 	Wildcards []string // names with an asterisk, which do not count here
 }
 
-func cover(names []string) coverage {
+func readCoverage(names []string) coverage {
 	var c coverage
 	for _, n := range names {
 		n = strings.ToLower(strings.TrimSuffix(n, "."))
@@ -195,26 +196,26 @@ type field string
 
 // The fields that identify the subject and the mark (MCR section 7.1.4.2.2).
 const (
-	organization       field = "organizationName"
-	streetAddress      field = "streetAddress"
-	locality           field = "localityName"
-	stateOrProvince    field = "stateOrProvinceName"
-	country            field = "countryName"
-	businessCategory   field = "businessCategory"
-	registrationNumber field = "serialNumber"
-	jurisdictionPlace  field = "jurisdictionLocalityName"
-	jurisdictionState  field = "jurisdictionStateOrProvinceName"
-	jurisdictionLand   field = "jurisdictionCountryName"
-	markTypeField      field = "markType"
-	trademarkOffice    field = "trademarkOfficeName"
-	trademarkLand      field = "trademarkCountryOrRegionName"
-	trademarkID        field = "trademarkIdentifier"
-	statuteLand        field = "statuteCountryName"
-	statuteState       field = "statuteStateOrProvinceName"
-	statutePlace       field = "statuteLocalityName"
-	statuteCitation    field = "statuteCitation"
-	statuteURL         field = "statuteURL"
-	priorUseURL        field = "priorUseMarkSourceURL"
+	organization        field = "organizationName"
+	streetAddress       field = "streetAddress"
+	locality            field = "localityName"
+	stateOrProvince     field = "stateOrProvinceName"
+	country             field = "countryName"
+	businessCategory    field = "businessCategory"
+	registrationNumber  field = "serialNumber"
+	jurisdictionPlace   field = "jurisdictionLocalityName"
+	jurisdictionState   field = "jurisdictionStateOrProvinceName"
+	jurisdictionCountry field = "jurisdictionCountryName"
+	markTypeField       field = "markType"
+	trademarkOffice     field = "trademarkOfficeName"
+	trademarkCountry    field = "trademarkCountryOrRegionName"
+	trademarkID         field = "trademarkIdentifier"
+	statuteCountry      field = "statuteCountryName"
+	statuteState        field = "statuteStateOrProvinceName"
+	statutePlace        field = "statuteLocalityName"
+	statuteCitation     field = "statuteCitation"
+	statuteURL          field = "statuteURL"
+	priorUseURL         field = "priorUseMarkSourceURL"
 )
 
 // fields are the attributes of a subject by OID; those without requirements have only a name.
@@ -224,12 +225,12 @@ var fields = map[string]field{
 	"2.5.4.15": businessCategory, "2.5.4.5": registrationNumber,
 	"1.3.6.1.4.1.311.60.2.1.1": jurisdictionPlace,
 	"1.3.6.1.4.1.311.60.2.1.2": jurisdictionState,
-	"1.3.6.1.4.1.311.60.2.1.3": jurisdictionLand,
+	"1.3.6.1.4.1.311.60.2.1.3": jurisdictionCountry,
 	"1.3.6.1.4.1.53087.1.13":   markTypeField,
 	"1.3.6.1.4.1.53087.1.2":    trademarkOffice,
-	"1.3.6.1.4.1.53087.1.3":    trademarkLand,
+	"1.3.6.1.4.1.53087.1.3":    trademarkCountry,
 	"1.3.6.1.4.1.53087.1.4":    trademarkID,
-	"1.3.6.1.4.1.53087.3.2":    statuteLand,
+	"1.3.6.1.4.1.53087.3.2":    statuteCountry,
 	"1.3.6.1.4.1.53087.3.3":    statuteState,
 	"1.3.6.1.4.1.53087.3.4":    statutePlace,
 	"1.3.6.1.4.1.53087.3.5":    statuteCitation,
@@ -276,7 +277,7 @@ func (s subject) markType() MarkType {
 	switch {
 	case s.has(markTypeField):
 		return MarkType(s.get(markTypeField))
-	case s.has(trademarkID) && s.has(trademarkLand):
+	case s.has(trademarkID) && s.has(trademarkCountry):
 		return registered
 	default:
 		return ""

@@ -19,53 +19,53 @@ import (
 
 // evidence is the input of the rules; only digest and the functions that fetch fill it.
 type evidence struct {
-	now     time.Time
-	roots   *RootSet
-	logs    []pki.Log
-	place   *Place              // location of the record; nil if no domain was given
-	read    bool                // there is a text
-	bundle  *bundle             // never nil once there is a text
-	mark    *markCert           // the certificate that is judged; nil if the text has none
-	others  []*x509.Certificate // the other certificates of the text, in order, each once
-	trust   trust
-	stamps  []Timestamp
-	garbled bool          // the list of timestamps cannot be read
-	drawing *svg.Document // the logo in the certificate; nil without one
-	first   string        // the first fault of the text that the corrected one does not have
+	now              time.Time
+	roots            *RootSet
+	logs             []pki.Log
+	place            *Place              // location of the record; nil if no domain was given
+	hasText          bool                // there is a text
+	bundle           *bundle             // never nil once there is a text
+	mark             *markCert           // the certificate that is judged; nil if the text has none
+	others           []*x509.Certificate // the other certificates of the text, in order, each once
+	trust            trust
+	timestamps       []Timestamp
+	timestampsBroken bool          // the list of timestamps cannot be read
+	logo             *svg.Document // the logo in the certificate; nil without one
+	textFault        string        // the first fault of the text that the corrected one does not have
 
-	url         string // the requested URL
-	urlFault    string // why it is not fetched, as a clause
-	fetched     *fetch.Result
-	discovery   *record.Discovery // if a domain was requested
-	applies     *record.Place     // the record that applies; nil without one
-	unlearned   error             // why that is unknown
-	nonexistent bool              // the domain does not exist
-	unsure      bool              // whether it does is unknown
+	url           string // the requested URL
+	urlFault      string // why it is not fetched, as a clause
+	fetched       *fetch.Result
+	discovery     *record.Discovery // if a domain was requested
+	applies       *record.Place     // the record that applies; nil without one
+	recordErr     error             // why that is unknown
+	nonexistent   bool              // the domain does not exist
+	domainUnknown bool              // whether it does is unknown
 }
 
-// digest parses the text of a certificate and all that is in it, without network access.
-func (e *evidence) digest(text []byte) {
-	e.read, e.bundle = true, readPEM(text)
+// parse parses the text of a certificate and all that is in it, without network access.
+func (e *evidence) parse(text []byte) {
+	e.hasText, e.bundle = true, readPEM(text)
 	certs := e.bundle.Certificates
 	if len(certs) == 0 {
 		return
 	}
-	leaf := certs[choose(certs)]
+	leaf := certs[markIndex(certs)]
 	e.mark = readMark(leaf)
 	for _, c := range certs {
 		if !c.Equal(leaf) && !slices.ContainsFunc(e.others, c.Equal) {
 			e.others = append(e.others, c)
 		}
 	}
-	if !e.attempted() {
+	if !e.isMark() {
 		return
 	}
 	e.trust = verify(leaf, e.others, e.roots, e.now)
-	e.stamps, e.garbled = readTimestamps(leaf, e.issuer(), e.logs)
+	e.timestamps, e.timestampsBroken = readTimestamps(leaf, e.issuer(), e.logs)
 	if logo := e.mark.logo(); logo != nil {
-		e.drawing = svg.Validate(logo)
+		e.logo = svg.Validate(logo)
 	}
-	e.first = e.firstFault()
+	e.textFault = e.firstFault()
 }
 
 func (e *evidence) firstFault() string {
@@ -98,9 +98,9 @@ func (e *evidence) unrelated() (list []string) {
 	return list
 }
 
-// choose returns the position of the mark certificate: that with the purpose, else with a logo, else the first that is
-// not of an authority.
-func choose(certs []*x509.Certificate) int {
+// markIndex returns the position of the mark certificate: that with the purpose, else with a logo, else the first that
+// is not of an authority.
+func markIndex(certs []*x509.Certificate) int {
 	for _, is := range []func(*x509.Certificate) bool{func(c *x509.Certificate) bool { return forMarks(c) && !c.IsCA },
 		func(c *x509.Certificate) bool { return extension(c, oidLogotype) != nil },
 		func(c *x509.Certificate) bool { return !c.IsCA }} {
@@ -111,8 +111,8 @@ func choose(certs []*x509.Certificate) int {
 	return 0
 }
 
-// attempted reports whether the certificate is one for marks, or was meant to be.
-func (e *evidence) attempted() bool {
+// isMark reports whether the certificate is one for marks, or was meant to be.
+func (e *evidence) isMark() bool {
 	return e.mark != nil && (e.mark.forMarks() || e.mark.Logotype != nil || e.mark.Subject.has(markTypeField))
 }
 
@@ -126,16 +126,16 @@ func (e *evidence) issuer() *x509.Certificate {
 	return nil
 }
 
-func (e *evidence) covers() bool { return e.mark.Coverage.covers(*e.place) }
+func (e *evidence) coversDomain() bool { return e.mark.Coverage.covers(*e.place) }
 
-func (e *evidence) logged() bool {
-	return slices.ContainsFunc(e.stamps, func(t Timestamp) bool { return t.Verified != nil && *t.Verified })
+func (e *evidence) isLogged() bool {
+	return slices.ContainsFunc(e.timestamps, func(t Timestamp) bool { return t.Verified != nil && *t.Verified })
 }
 
 // corrected returns the text as it should be: the certificate and those of its issuers, in their order. It is empty if
 // the chain is not complete, or if only the owner knows which of several certificates to keep.
 func (e *evidence) corrected() string {
-	if !e.trust.Recognized || slices.ContainsFunc(e.others, e.rivals) {
+	if !e.trust.Recognized || slices.ContainsFunc(e.others, e.isRival) {
 		return ""
 	}
 	var text strings.Builder
@@ -149,10 +149,10 @@ func (e *evidence) corrected() string {
 // deadline, usually 15 seconds (CONTRACT 1.9).
 const timeout = 10 * time.Second
 
-// load fetches the text of a certificate. It continues if the certificate of the web server is not trusted, so that
-// all faults are found in one pass. The error is a *[diag.InputError], or that of the context; whatever else happens
-// is in the result.
-func load(ctx context.Context, env *diag.Env, u diag.URL) (*fetch.Result, error) {
+// fetchText fetches the text of a certificate. It continues if the certificate of the web server is not trusted, so
+// that all faults are found in one pass. The error is a *[diag.InputError], or that of the context; whatever else
+// happens is in the result.
+func fetchText(ctx context.Context, env *diag.Env, u diag.URL) (*fetch.Result, error) {
 	return fetch.Do(ctx, env, fetch.Request{
 		URL: u, Header: http.Header{"Accept": {"application/pem-certificate-chain, application/x-pem-file, text/plain, " +
 			"*/*;q=0.1"}},

@@ -196,10 +196,10 @@ const maxHashes = 4
 func (i *image) compareHashes(list cryptobyte.String) error {
 	i.HashMatches = true
 	for n := 0; !list.Empty(); n++ {
-		var one, algorithm, value cryptobyte.String
+		var hash, algorithm, value cryptobyte.String
 		var oid encoding.ObjectIdentifier
-		if !list.ReadASN1(&one, asn1.SEQUENCE) || !one.ReadASN1(&algorithm, asn1.SEQUENCE) ||
-			!algorithm.ReadASN1ObjectIdentifier(&oid) || !one.ReadASN1(&value, asn1.OCTET_STRING) || !one.Empty() {
+		if !list.ReadASN1(&hash, asn1.SEQUENCE) || !hash.ReadASN1(&algorithm, asn1.SEQUENCE) ||
+			!algorithm.ReadASN1ObjectIdentifier(&oid) || !hash.ReadASN1(&value, asn1.OCTET_STRING) || !hash.Empty() {
 			return errMalformed
 		}
 		h, known := hashes[oid.String()]

@@ -220,7 +220,7 @@ func TestCheck(t *testing.T) {
 	good(w)
 	env := w.NewEnv()
 	env.Data = authority.Files()
-	r, err := Check(t.Context(), env, diag.MustURL(markURL), at(diag.MustDomain("example.net"), "default"))
+	r, err := Check(t.Context(), env, diag.MustURL(markURL), newPlace(diag.MustDomain("example.net"), "default"))
 	require.NoError(t, err)
 	require.Equal(t, codes("cert_domain_mismatch"), diagtest.Codes(r.Verdict))
 	r, err = Check(t.Context(), env, diag.MustURL(markURL), nil)

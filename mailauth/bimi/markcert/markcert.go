@@ -50,13 +50,13 @@ func Parse(_ context.Context, env *diag.Env, req ParseRequest) (*ParseReport, er
 		return nil, err
 	}
 	if !req.Domain.IsZero() {
-		e.place = at(req.Domain, "")
+		e.place = newPlace(req.Domain, "")
 	}
-	e.digest([]byte(req.PEM))
+	e.parse([]byte(req.PEM))
 	return e.report(parseRules()), nil
 }
 
-func at(d diag.Domain, selector string) *Place {
+func newPlace(d diag.Domain, selector string) *Place {
 	return &Place{d.String(), policy.PublicSuffixOrganizational(d.String()), selector}
 }
 
@@ -75,14 +75,14 @@ func (e *evidence) report(rules rule.Rules[*evidence]) *ParseReport {
 	if e.mark == nil {
 		return r
 	}
-	r.Timestamps = append(r.Timestamps, e.stamps...)
+	r.Timestamps = append(r.Timestamps, e.timestamps...)
 	c := e.mark.describe(e.now)
-	c.CARecognized, c.CTLogged = e.trust.Recognized, e.logged()
+	c.CARecognized, c.CTLogged = e.trust.Recognized, e.isLogged()
 	if e.place != nil {
-		c.CoversDomain = new(e.covers())
+		c.CoversDomain = new(e.coversDomain())
 	}
 	r.Certificate = c
-	if e.attempted() {
+	if e.isMark() {
 		r.ChainTrusted = new(e.trust.Trusted)
 		r.Valid = e.trust.Trusted && (r.State == diag.Valid || r.State == diag.Warned)
 	}
@@ -143,9 +143,9 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 	case e.discovery == nil && e.unanswered():
 		return nil, fmt.Errorf("fetching %s: %w",
 			e.url, diag.Unavailable(e.fetched.URL.Host().String(), e.fetched.Err))
-	case e.unlearned != nil:
+	case e.recordErr != nil:
 		return nil, fmt.Errorf("looking for the certificate of %s: %w",
-			req.Domain, diag.Unavailable(diag.DefaultResolver, e.unlearned))
+			req.Domain, diag.Unavailable(diag.DefaultResolver, e.recordErr))
 	}
 	return e.lookupReport(env), nil
 }
@@ -175,9 +175,9 @@ func (e *evidence) find(ctx context.Context, env *diag.Env, req LookupRequest) e
 	if failure != nil {
 		return failure
 	}
-	e.nonexistent, e.unsure = own.NXDomain(), own.Err() != nil
-	e.applies, e.unlearned = e.discovery.Applies(e.discovery.Organizational())
-	if !recorded(e) || e.unlearned != nil {
+	e.nonexistent, e.domainUnknown = own.NXDomain(), own.Err() != nil
+	e.applies, e.recordErr = e.discovery.Applies(e.discovery.Organizational())
+	if !hasRecord(e) || e.recordErr != nil {
 		return nil
 	}
 	e.place = &Place{e.applies.Domain, e.discovery.Organizational(), e.discovery.Selector.String()}
@@ -200,22 +200,22 @@ func (e *evidence) fetch(ctx context.Context, env *diag.Env, text string) error 
 	u, err := diag.ParseURL(text)
 	switch {
 	case err != nil:
-		e.urlFault = clause(err)
+		e.urlFault = errorClause(err)
 		return nil
 	case u.Scheme() != "https":
 		e.urlFault = "it does not begin with https://"
 		return nil
 	}
-	if e.fetched, err = load(ctx, env, u); err != nil {
+	if e.fetched, err = fetchText(ctx, env, u); err != nil {
 		return err
 	}
 	if body := e.text(); body != nil {
-		e.digest(body)
+		e.parse(body)
 	}
 	return nil
 }
 
-func clause(err error) string {
+func errorClause(err error) string {
 	if e, ok := errors.AsType[*diag.InputError](err); ok {
 		if _, why, ok := strings.Cut(e.Reason, "is not a URL to fetch: "); ok {
 			return phrase.Quote(why)

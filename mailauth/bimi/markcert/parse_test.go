@@ -268,7 +268,7 @@ func distrustVerdicts(t *testing.T) (seen []diag.Verdict) {
 		roots := *e.roots
 		roots.refused = map[string]distrust{fingerprint(authority.Root): {"markcerttest", "a provider", since}}
 		e.roots = &roots
-		e.digest([]byte(authority.Issue(mark{})))
+		e.parse([]byte(authority.Issue(mark{})))
 		r := e.report(parseRules())
 		require.Equal(t, codes("markcert.chain.distrusted"), diagtest.Codes(r.Verdict))
 		require.True(t, r.Valid)

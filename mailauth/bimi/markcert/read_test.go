@@ -41,7 +41,7 @@ func TestCovers(t *testing.T) {
 		{"wildcard", []string{"*.example.com"}, at("news.example.com", "example.net", "default"), false},
 		{"none", nil, at("example.com", "", ""), false},
 	} {
-		t.Run(tt.name, func(t *testing.T) { require.Equal(t, tt.want, cover(tt.names).covers(tt.place)) })
+		t.Run(tt.name, func(t *testing.T) { require.Equal(t, tt.want, readCoverage(tt.names).covers(tt.place)) })
 	}
 }
 

@@ -20,11 +20,13 @@ import (
 // parseRules concern a text; lookupRules also its discovery and fetch.
 var (
 	parseRules = sync.OnceValue(func() rule.Rules[*evidence] {
-		return slices.Concat(textRules, validityRules.With(rule.Rule[*evidence]{Category: factorDates, When: marked}),
-			chainRules.With(rule.Rule[*evidence]{Category: factorChain, When: marked}),
-			profileRules.With(rule.Rule[*evidence]{Category: factorProfile, When: marked}),
-			subjectRules.With(rule.Rule[*evidence]{Category: factorSubject, When: marked}), domainRules.With(rule.Rule[*evidence]{Category: factorDomain}),
-			logoRules.With(rule.Rule[*evidence]{Category: factorLogo, When: drawn}), logRules.With(rule.Rule[*evidence]{Category: factorLog, When: marked}))
+		return slices.Concat(textRules, validityRules.With(rule.Rule[*evidence]{Category: factorDates, When: isMark}),
+			chainRules.With(rule.Rule[*evidence]{Category: factorChain, When: isMark}),
+			profileRules.With(rule.Rule[*evidence]{Category: factorProfile, When: isMark}),
+			subjectRules.With(rule.Rule[*evidence]{Category: factorSubject, When: isMark}),
+			domainRules.With(rule.Rule[*evidence]{Category: factorDomain}),
+			logoRules.With(rule.Rule[*evidence]{Category: factorLogo, When: hasLogo}),
+			logRules.With(rule.Rule[*evidence]{Category: factorLog, When: isMark}))
 	})
 	lookupRules = sync.OnceValue(func() rule.Rules[*evidence] {
 		return slices.Concat(recordRules, fetchRules.With(rule.Rule[*evidence]{Category: factorFetch}), parseRules())
@@ -48,11 +50,11 @@ const (
 	mcr   = "Mark Certificate Requirements" // sections only where they are the same in all versions
 )
 
-func read(e *evidence) bool { return e.read }
+func hasText(e *evidence) bool { return e.hasText }
 
-func marked(e *evidence) bool { return e.attempted() }
+func isMark(e *evidence) bool { return e.isMark() }
 
-func drawn(e *evidence) bool { return e.attempted() && e.mark.logo() != nil }
+func hasLogo(e *evidence) bool { return e.isMark() && e.mark.logo() != nil }
 
 var texts = rule.Texts{
 	"valid": {Headline: "Mark certificate is valid",
@@ -61,23 +63,23 @@ var texts = rule.Texts{
 
 const recordRef = "draft-brand-indicators-for-message-identification-14 section "
 
-func asked(e *evidence) bool { return e.discovery != nil }
+func hasDomain(e *evidence) bool { return e.discovery != nil }
 
-func recorded(e *evidence) bool { return e.applies != nil && e.applies.Record != nil }
+func hasRecord(e *evidence) bool { return e.applies != nil && e.applies.Record != nil }
 
 var recordRules = rule.Rules[*evidence]{{
 	Code: "markcert.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: recordRef + "7.2",
 	Title: "BIMI record could not be looked up", Requirement: "The name servers answer for the BIMI record",
 	Advice: "Check that every name server of the domain answers TXT queries, and try again.",
-	When:   asked, Fails: func(e *evidence) rule.Failures {
-		if e.unlearned == nil {
+	When:   hasDomain, Fails: func(e *evidence) rule.Failures {
+		if e.recordErr == nil {
 			return nil
 		}
-		return rule.Fail("The TXT lookup failed: %s.", diag.Reason(e.unlearned)).Because(e.unlearned)
+		return rule.Fail("The TXT lookup failed: %s.", diag.Reason(e.recordErr)).Because(e.recordErr)
 	},
 }, ground.NoDomain(rule.Rule[*evidence]{
 	Code: "markcert.domain.nxdomain", DependsOn: []diag.Code{"markcert.record.unknown"}, Ref: recordRef + "7.2",
-	When: func(e *evidence) bool { return asked(e) && (!e.unsure || e.applies != nil) },
+	When: func(e *evidence) bool { return hasDomain(e) && (!e.domainUnknown || e.applies != nil) },
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.nonexistent, "The DNS answers NXDOMAIN for %s.", e.discovery.Domain)
 	},
@@ -86,7 +88,7 @@ var recordRules = rule.Rules[*evidence]{{
 	DependsOn: []diag.Code{"markcert.record.unknown"}, Ref: recordRef + "4.3",
 	Title: "No BIMI record", Requirement: "The domain has a BIMI record",
 	Advice: "Publish a BIMI record if a logo is to be shown beside the mail of the domain; without one nothing is lost.",
-	When:   func(e *evidence) bool { return asked(e) && !e.nonexistent },
+	When:   func(e *evidence) bool { return hasDomain(e) && !e.nonexistent },
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.applies == nil, "There is no BIMI record at %s%s.", e.discovery.Own().Name, e.above())
 	},
@@ -95,7 +97,7 @@ var recordRules = rule.Rules[*evidence]{{
 	DependsOn: []diag.Code{"markcert.record.missing"}, Ref: recordRef + "7.2",
 	Title: "More than one BIMI record", Requirement: "The domain has one BIMI record",
 	Advice: "Remove all BIMI records of the selector but one: receivers use none of several.",
-	When:   asked, Fails: func(e *evidence) rule.Failures {
+	When:   hasDomain, Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.applies.Record == nil, "There are %d BIMI records at %s.",
 			len(e.applies.Found.Records), e.applies.Name)
 	},
@@ -104,7 +106,7 @@ var recordRules = rule.Rules[*evidence]{{
 	DependsOn: []diag.Code{"markcert.record.several"}, Ref: recordRef + "4.3.1",
 	Title: "Domain declines to take part in BIMI", Requirement: "The BIMI record does not decline",
 	Advice: "Leave it if no logo is to be shown; otherwise put the URLs of the logo and of the certificate into l and a.",
-	When:   recorded, Fails: func(e *evidence) rule.Failures {
+	When:   hasRecord, Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.applies.Record.Declined, "The record at %s has empty tags l and a.", e.applies.Name)
 	},
 }, {
@@ -113,7 +115,7 @@ var recordRules = rule.Rules[*evidence]{{
 	Title: "BIMI record names no certificate", Requirement: "The BIMI record names a certificate",
 	Advice: "Order a verified or common mark certificate if the logo is to be shown at Gmail and Apple Mail, and put " +
 		"its URL into a. Other mailboxes show the logo without one.",
-	When: recorded, Fails: func(e *evidence) rule.Failures {
+	When: hasRecord, Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(strings.TrimSpace(e.applies.Record.Authority.Text) == "", "The tag a of the record at %s is "+
 			"empty or absent.", e.applies.Name)
 	},
@@ -122,7 +124,7 @@ var recordRules = rule.Rules[*evidence]{{
 	DependsOn: []diag.Code{"markcert.record.several"}, Ref: recordRef + "4.3",
 	Title: "BIMI record is not valid", Requirement: "The BIMI record is valid",
 	Advice: "Correct the record: receivers ignore it as it is.",
-	When:   func(e *evidence) bool { return recorded(e) && e.applies.Record.Authority.Fault == "" },
+	When:   func(e *evidence) bool { return hasRecord(e) && e.applies.Record.Authority.Fault == "" },
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailEach(e.applies.Record.Errors(), func(fault string) rule.Failures {
 			return rule.Fail("The record at %s has a fault: %s.", e.applies.Name, strings.TrimSuffix(fault, "."))
@@ -138,9 +140,9 @@ func (e *evidence) above() string {
 	return ""
 }
 
-func fetched(e *evidence) bool { return e.fetched != nil }
+func wasFetched(e *evidence) bool { return e.fetched != nil }
 
-func served(e *evidence) bool { return fetched(e) && e.fetched.Final() != nil }
+func wasServed(e *evidence) bool { return wasFetched(e) && e.fetched.Final() != nil }
 
 func (e *evidence) unanswered() bool {
 	return e.fetched != nil && e.fetched.Err != nil && e.fetched.Err.Unanswered
@@ -159,20 +161,20 @@ var fetchRules = rule.Rules[*evidence]{{
 	Code: "markcert.fetch.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: draft + "3.2",
 	Title: "Certificate could not be fetched", Requirement: "The web server of the certificate answers",
 	Advice: "Check that the web server and its name servers answer, and try again.",
-	When:   fetched, Fails: func(e *evidence) rule.Failures {
+	When:   wasFetched, Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.unanswered(), "%s gave no answer: %s.", e.fetched.URL.Host(), e.failure())
 	},
 }, {
 	Code: "cert_fetch_failed", Severity: diag.Critical, Weight: 10, Ref: draft + "3.2",
 	Title: "Certificate cannot be fetched", Requirement: "The certificate can be fetched",
 	Advice: "Publish the certificate at the URL of the record, or correct the URL there.",
-	When:   func(e *evidence) bool { return fetched(e) && !e.unanswered() }, Fails: unfetched,
+	When:   func(e *evidence) bool { return wasFetched(e) && !e.unanswered() }, Fails: failUnfetched,
 }, {
 	Code: "markcert.fetch.trust", Severity: diag.Critical, Weight: 4, Ref: draft + "3.2",
 	Title: "Web server has an untrusted TLS certificate", Requirement: "The TLS certificate of the web server is trusted",
 	Advice: "Renew the TLS certificate of the web server and automate renewal: receivers fetch nothing from it until " +
 		"then.",
-	When: func(e *evidence) bool { return fetched(e) && len(e.handshakes()) > 0 },
+	When: func(e *evidence) bool { return wasFetched(e) && len(e.handshakes()) > 0 },
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailEach(e.handshakes(), func(t *pki.TLS) rule.Failures {
 			return rule.FailIf(t.Err() != nil, "The TLS certificate of %s is not trusted: %s.",
@@ -183,7 +185,7 @@ var fetchRules = rule.Rules[*evidence]{{
 	Code: "markcert.fetch.insecure", Severity: diag.Critical, Weight: 3, Ref: draft + "3.2",
 	Title: "Redirect to a URL without TLS", Requirement: "All redirects lead to https",
 	Advice: "Redirect to https only, or better serve the certificate without a redirect: receivers fetch by https only.",
-	When:   served, Fails: func(e *evidence) rule.Failures {
+	When:   wasServed, Fails: func(e *evidence) rule.Failures {
 		return rule.FailEach(e.fetched.Hops, func(h fetch.Hop) rule.Failures {
 			return rule.FailIf(strings.HasPrefix(h.URL, "http:"), "The redirects lead through %s.", phrase.Quote(h.URL))
 		})
@@ -192,14 +194,14 @@ var fetchRules = rule.Rules[*evidence]{{
 	Code: "markcert.fetch.tls_old", Severity: diag.Warning, Weight: 1, Ref: draft + "3.2",
 	Title: "Web server speaks an old version of TLS", Requirement: "The web server speaks TLS 1.2 or 1.3",
 	Advice: "Switch on TLS 1.2 and TLS 1.3 on the web server: receivers refuse older versions.",
-	When:   func(e *evidence) bool { return fetched(e) && e.fetched.TLS != nil },
+	When:   func(e *evidence) bool { return wasFetched(e) && e.fetched.TLS != nil },
 	Fails: func(e *evidence) rule.Failures {
 		v := e.fetched.TLS.Version
 		return rule.FailIf(v == "TLS 1.0" || v == "TLS 1.1", "The web server agreed on %s.", v)
 	},
 }}
 
-func unfetched(e *evidence) rule.Failures {
+func failUnfetched(e *evidence) rule.Failures {
 	r := e.fetched
 	switch head := r.Final(); {
 	case r.Err != nil:

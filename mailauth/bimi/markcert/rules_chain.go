@@ -84,7 +84,7 @@ var chainRules = rule.Rules[*evidence]{{
 	Ref:   draft + "4.4",
 	Title: "Issuer may not issue mark certificates", Requirement: "The issuer has the purpose of mark certificates",
 	Advice: "Ask the authority to reissue the certificate from an authority of its own for marks.",
-	When:   func(e *evidence) bool { return marked(e) && len(e.trust.Chain) > 2 },
+	When:   func(e *evidence) bool { return isMark(e) && len(e.trust.Chain) > 2 },
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(!forMarks(e.trust.Chain[1]),
 			"The certificate of %s lacks the purpose id-kp-BrandIndicatorforMessageIdentification.", name(e.trust.Chain[1]))
@@ -151,16 +151,16 @@ var validityRules = rule.Rules[*evidence]{{
 	Title: "Mark certificate expires within 14 days", Requirement: "The mark certificate is valid for 14 more days",
 	Advice: "Renew the certificate now: the authority examines the owner and the mark again, which may take longer " +
 		"than the time that is left.",
-	Fails: func(e *evidence) rule.Failures { return ending(e, urgent) },
+	Fails: func(e *evidence) rule.Failures { return expiresWithin(e, urgent) },
 }, {
 	Code: "markcert.validity.soon", Severity: diag.Info, DependsOn: []diag.Code{"markcert.validity.urgent"},
 	Ref:   "RFC 5280 section 4.1.2.5",
 	Title: "Mark certificate expires within 30 days", Requirement: "The mark certificate is valid for 30 more days",
 	Advice: "Ask the authority for the renewal: it examines the owner and the mark again.",
-	Fails:  func(e *evidence) rule.Failures { return ending(e, soon) },
+	Fails:  func(e *evidence) rule.Failures { return expiresWithin(e, soon) },
 }}
 
-func ending(e *evidence, within time.Duration) rule.Failures {
+func expiresWithin(e *evidence, within time.Duration) rule.Failures {
 	end := e.mark.X509.NotAfter
 	if e.now.Before(e.mark.X509.NotBefore) || e.now.After(end) || end.Sub(e.now) >= within {
 		return nil
@@ -186,10 +186,10 @@ var logRules = rule.Rules[*evidence]{{
 	Title: "No proof that the certificate was logged", Requirement: "The certificate holds timestamps of a log",
 	Advice: "Have the certificate reissued with signed certificate timestamps (SCTs): receivers ask for one at least.",
 	Fails: func(e *evidence) rule.Failures {
-		if e.garbled {
+		if e.timestampsBroken {
 			return rule.Fail("The extension with the signed certificate timestamps cannot be read.")
 		}
-		return rule.FailIf(len(e.stamps) == 0, "The certificate holds no signed certificate timestamp (SCT).")
+		return rule.FailIf(len(e.timestamps) == 0, "The certificate holds no signed certificate timestamp (SCT).")
 	},
 }, {
 	Code: "markcert.log.forged", Severity: diag.Error, Weight: 3, DependsOn: []diag.Code{"markcert.log.missing"},
@@ -197,7 +197,7 @@ var logRules = rule.Rules[*evidence]{{
 	Title: "Timestamp of a log is not valid", Requirement: "No timestamp is contradicted by the key of its log",
 	Advice: "Have the certificate reissued: the log did not sign this certificate.",
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailEach(e.stamps, func(t Timestamp) rule.Failures {
+		return rule.FailEach(e.timestamps, func(t Timestamp) rule.Failures {
 			return rule.FailIf(t.Verified != nil && !*t.Verified,
 				"The signature of the timestamp of %s is not valid for this certificate.", t.Log).About(t.Log)
 		})
@@ -208,7 +208,7 @@ var logRules = rule.Rules[*evidence]{{
 	Title: "Timestamp of a log lies in the future", Requirement: "All timestamps are of the past",
 	Advice: "Check the clock of this system; if it is right, have the certificate reissued.",
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailEach(e.stamps, func(t Timestamp) rule.Failures {
+		return rule.FailEach(e.timestamps, func(t Timestamp) rule.Failures {
 			return rule.FailIf(t.LoggedAt.After(e.now), "A timestamp says that the certificate was logged on %s.",
 				date(t.LoggedAt))
 		})
@@ -219,14 +219,14 @@ var logRules = rule.Rules[*evidence]{{
 	Title: "Timestamps could not be verified", Requirement: "A log that is known has signed a timestamp",
 	Advice: "Check the timestamps with the key of the log, which its operator publishes.",
 	Fails: func(e *evidence) rule.Failures {
-		if e.logged() {
+		if e.isLogged() {
 			return nil
 		}
-		if slices.ContainsFunc(e.stamps, func(t Timestamp) bool { return t.Log != "" }) {
+		if slices.ContainsFunc(e.timestamps, func(t Timestamp) bool { return t.Log != "" }) {
 			return rule.Fail("The certificate holds %s; to verify them, the certificate of the issuer is needed, which "+
-				"is not in the text.", phrase.Count(len(e.stamps), "timestamp"))
+				"is not in the text.", phrase.Count(len(e.timestamps), "timestamp"))
 		}
 		return rule.Fail("The certificate holds %s, but none of a log whose key is known here.",
-			phrase.Count(len(e.stamps), "timestamp"))
+			phrase.Count(len(e.timestamps), "timestamp"))
 	},
 }}

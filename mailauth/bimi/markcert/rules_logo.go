@@ -15,14 +15,14 @@ var logoRules = rule.Rules[*evidence]{{
 	Ref:   draft + "4.1",
 	Title: "No logo in the certificate", Requirement: "The certificate holds a logo",
 	Advice: "Have the certificate reissued with the logo in the logotype extension.",
-	When:   marked, Fails: func(e *evidence) rule.Failures {
+	When:   isMark, Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.mark.Logotype == nil, "The certificate has no logotype extension (1.3.6.1.5.5.7.1.12).")
 	},
 }, {
 	Code: "markcert.logotype.malformed", Severity: diag.Critical, Weight: 5, Ref: "RFC 9399 section 4.1",
 	Title: "Logo in the certificate cannot be read", Requirement: "The logo in the certificate can be read",
 	Advice: "Have the certificate reissued: the authority encoded the logo in a way that receivers cannot read.",
-	When:   func(e *evidence) bool { return marked(e) && e.mark.Logotype != nil },
+	When:   func(e *evidence) bool { return isMark(e) && e.mark.Logotype != nil },
 	Fails: func(e *evidence) rule.Failures {
 		l := e.mark.Logotype
 		if l.Fault != "" {
@@ -59,7 +59,7 @@ var logoRules = rule.Rules[*evidence]{{
 	DependsOn: []diag.Code{"markcert.logotype.malformed"}, Ref: "RFC 6170 section 5.2",
 	Title: "Hash of the logo does not match", Requirement: "The hash of the logo matches",
 	Advice: "Have the certificate reissued: the logo in it is not the one that the authority hashed.",
-	When:   func(e *evidence) bool { return drawn(e) && e.mark.Logotype.Image.HashChecked },
+	When:   func(e *evidence) bool { return hasLogo(e) && e.mark.Logotype.Image.HashChecked },
 	Fails: func(e *evidence) rule.Failures {
 		i := e.mark.Logotype.Image
 		return rule.FailIf(!i.HashMatches, "The logotype extension has a %s hash that is not that of its logo.",
@@ -106,12 +106,12 @@ var logoRules = rule.Rules[*evidence]{{
 func (e *evidence) logoFaults(meant func(svg.Fault) bool) rule.Failures {
 	var all rule.Failures
 	seen := map[svg.Kind]bool{svg.Size: true}
-	for _, f := range e.drawing.Faults {
+	for _, f := range e.logo.Faults {
 		if seen[f.Kind] || !meant(f) {
 			continue
 		}
 		seen[f.Kind] = true
-		detail, more := f.Message, e.drawing.Counts[f.Kind]-1
+		detail, more := f.Message, e.logo.Counts[f.Kind]-1
 		if f.Line > 0 {
 			detail = fmt.Sprintf("Line %d of the logo: %s", f.Line, f.Message)
 		}

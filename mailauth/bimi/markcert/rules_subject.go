@@ -20,10 +20,10 @@ const reissue = "Ask the authority to reissue the certificate with the right fie
 
 // required are the fields of every mark certificate, and those that a mark type requires in addition.
 var (
-	required    = []field{organization, streetAddress, country, businessCategory, registrationNumber, jurisdictionLand}
+	required    = []field{organization, streetAddress, country, businessCategory, registrationNumber, jurisdictionCountry}
 	requiredFor = map[MarkType][]field{
-		registered: {trademarkLand, trademarkID}, modifiedRegistered: {trademarkLand, trademarkID},
-		Government: {statuteLand, statuteCitation},
+		registered: {trademarkCountry, trademarkID}, modifiedRegistered: {trademarkCountry, trademarkID},
+		Government: {statuteCountry, statuteCitation},
 	}
 	trademarks = []MarkType{registered, modifiedRegistered}
 	// allowedFor are the mark types that have a field at all.
@@ -31,8 +31,9 @@ var (
 		field field
 		types []MarkType
 	}{
-		{trademarkOffice, trademarks}, {trademarkLand, trademarks}, {trademarkID, trademarks},
-		{statuteLand, []MarkType{Government}}, {statuteState, []MarkType{Government}}, {statutePlace, []MarkType{Government}},
+		{trademarkOffice, trademarks}, {trademarkCountry, trademarks}, {trademarkID, trademarks},
+		{statuteCountry, []MarkType{Government}}, {statuteState, []MarkType{Government}},
+		{statutePlace, []MarkType{Government}},
 		{statuteCitation, []MarkType{Government}}, {statuteURL, []MarkType{Government}},
 		{priorUseURL, []MarkType{PriorUse}},
 	}
@@ -47,8 +48,8 @@ var categories = []string{"Private Organization", "Government Entity", "Business
 // the mark.
 var sourceSince = time.Date(2025, time.April, 15, 0, 0, 0, 0, time.UTC)
 
-func typed(e *evidence) bool {
-	return marked(e) && e.mark.Subject.Type() != unknownType && e.mark.Subject.markType() != provisional
+func hasType(e *evidence) bool {
+	return isMark(e) && e.mark.Subject.Type() != unknownType && e.mark.Subject.markType() != provisional
 }
 
 var subjectRules = rule.Rules[*evidence]{{
@@ -113,7 +114,7 @@ var subjectRules = rule.Rules[*evidence]{{
 	Code: "markcert.subject.category", Severity: diag.Warning, Weight: 1, Ref: fieldsRef,
 	Title: "Unknown business category", Requirement: "The business category is one of the four that are defined",
 	Advice: reissue,
-	When:   func(e *evidence) bool { return marked(e) && e.mark.Subject.has(businessCategory) },
+	When:   func(e *evidence) bool { return isMark(e) && e.mark.Subject.has(businessCategory) },
 	Fails: func(e *evidence) rule.Failures {
 		c := e.mark.Subject.get(businessCategory)
 		return rule.FailIf(!slices.Contains(categories, c), "The businessCategory is %q, not one of: %s.",
@@ -124,7 +125,7 @@ var subjectRules = rule.Rules[*evidence]{{
 	Title:       "Source of the mark in prior use missing",
 	Requirement: "A certificate for a mark in prior use says where the mark was seen",
 	Advice:      reissue,
-	When:        func(e *evidence) bool { return marked(e) && e.mark.Subject.markType() == PriorUse },
+	When:        func(e *evidence) bool { return isMark(e) && e.mark.Subject.markType() == PriorUse },
 	Fails: func(e *evidence) rule.Failures {
 		begin := e.mark.X509.NotBefore
 		return rule.FailIf(!begin.Before(sourceSince) && !e.mark.Subject.has(priorUseURL),
@@ -135,7 +136,7 @@ var subjectRules = rule.Rules[*evidence]{{
 	Code: "markcert.subject.foreign", Severity: diag.Warning, Weight: 1, Ref: fieldsRef,
 	Title: "Fields of another mark type in the subject", Requirement: "The subject has no field of another mark type",
 	Advice: reissue,
-	When:   typed, Fails: func(e *evidence) rule.Failures {
+	When:   hasType, Fails: func(e *evidence) rule.Failures {
 		var all rule.Failures
 		for _, a := range allowedFor {
 			if e.mark.Subject.has(a.field) && !slices.Contains(a.types, e.mark.Subject.markType()) {
@@ -151,7 +152,7 @@ var domainRules = rule.Rules[*evidence]{{
 	Code: "markcert.names.missing", Severity: diag.Critical, Weight: 4, Ref: draft + "4.3",
 	Title: "No domain in the certificate", Requirement: "The certificate names a domain",
 	Advice: "Have the certificate reissued with your domain as a DNS name: receivers look at no other field.",
-	When:   marked, Fails: func(e *evidence) rule.Failures {
+	When:   isMark, Fails: func(e *evidence) rule.Failures {
 		if len(e.mark.X509.DNSNames) > 0 {
 			return nil
 		}
@@ -167,21 +168,21 @@ var domainRules = rule.Rules[*evidence]{{
 	Title: "Certificate is for another domain", Requirement: "The certificate covers the domain",
 	Advice: "Have the certificate reissued with the domain in it, or publish that of this domain: receivers show no " +
 		"logo of another one.",
-	When: func(e *evidence) bool { return marked(e) && e.place != nil }, Fails: mismatch,
+	When: func(e *evidence) bool { return isMark(e) && e.place != nil }, Fails: failMismatch,
 }, {
 	Code: "markcert.names.wildcard", Severity: diag.Warning, Weight: 1, Ref: draft + "5.2",
 	Title: "Wildcard in a mark certificate", Requirement: "The certificate has no wildcard names",
 	Advice: "Have the certificate reissued with each domain by name. A record of the organizational domain covers its " +
 		"subdomains anyway.",
-	When: marked, Fails: func(e *evidence) rule.Failures {
+	When: isMark, Fails: func(e *evidence) rule.Failures {
 		list := e.mark.Coverage.Wildcards
 		return rule.FailIf(len(list) > 0, "The certificate names %s. Names are compared as they are, so that a wildcard "+
 			"covers no domain.", join(list))
 	},
 }}
 
-func mismatch(e *evidence) rule.Failures {
-	if e.covers() {
+func failMismatch(e *evidence) rule.Failures {
+	if e.coversDomain() {
 		return nil
 	}
 	names := slices.Concat(e.mark.Coverage.Domains, e.mark.Coverage.Selectors, e.mark.Coverage.Wildcards)

@@ -17,7 +17,7 @@ var textRules = rule.Rules[*evidence]{{
 	Title: "Private key in the text", Requirement: "The text holds no private key",
 	Advice: "Remove the private key, have the certificate revoked and reissued with a new key, and check what else " +
 		"uses the key: whoever could read the text can use it.",
-	When: read, Fails: func(e *evidence) rule.Failures {
+	When: hasText, Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.bundle.PrivateKey, "The text has a block with a private key. It is not repeated here.")
 	},
 }, {
@@ -25,7 +25,7 @@ var textRules = rule.Rules[*evidence]{{
 	Title: "No certificate in the text", Requirement: "The text holds a certificate",
 	Advice: "Publish the PEM file that the authority delivered: it begins with -----BEGIN CERTIFICATE----- and holds " +
 		"the mark certificate and those of its issuers.",
-	When: read, Fails: func(e *evidence) rule.Failures {
+	When: hasText, Fails: func(e *evidence) rule.Failures {
 		found, ok := forms[e.bundle.Form]
 		if !ok || len(e.bundle.Certificates) > 0 {
 			return nil
@@ -41,7 +41,7 @@ var textRules = rule.Rules[*evidence]{{
 	DependsOn: []diag.Code{"cert_pem_missing"}, Ref: "RFC 7468 section 5.1",
 	Title: "Certificate cannot be read", Requirement: "Each certificate of the text can be read",
 	Advice: "Copy the file from the authority again, byte by byte: a character of it was lost or changed.",
-	When:   read, Fails: func(e *evidence) rule.Failures {
+	When:   hasText, Fails: func(e *evidence) rule.Failures {
 		all := rule.FailEach(e.bundle.Broken, func(b broken) rule.Failures {
 			if b.Index == 0 {
 				return rule.Fail("A block of a certificate cannot be read: %s.", b.Text)
@@ -64,13 +64,13 @@ var textRules = rule.Rules[*evidence]{{
 		"certificate for a web server cannot take its place.",
 	// What cannot be read may be the mark certificate.
 	When:  func(e *evidence) bool { return e.mark != nil && !(len(e.bundle.Broken) > 0 && e.mark.X509.IsCA) },
-	Fails: notForMarks,
+	Fails: failNotForMarks,
 }, {
 	Code: "markcert.pem.form", Severity: diag.Error, Weight: 4, Category: factorText,
 	DependsOn: []diag.Code{"cert_pem_missing"}, Ref: draft + "3.3",
 	Title: "Certificate is not encoded as PEM", Requirement: "The certificate is encoded as PEM",
 	Advice: "Convert the certificate to PEM and add the certificates of its issuers: receivers read no other form.",
-	When:   read, Fails: func(e *evidence) rule.Failures {
+	When:   hasText, Fails: func(e *evidence) rule.Failures {
 		if e.bundle.Form == pemText {
 			return nil
 		}
@@ -78,7 +78,7 @@ var textRules = rule.Rules[*evidence]{{
 		if e.bundle.Form == base64Text {
 			what = "Base64 without the lines -----BEGIN CERTIFICATE----- and -----END CERTIFICATE-----"
 		}
-		return e.fix("form", rule.Fail("The certificate is in %s.", what))
+		return e.suggestCorrected("form", rule.Fail("The certificate is in %s.", what))
 	},
 }, {
 	Code: "markcert.pem.several", Severity: diag.Error, Weight: 3, Category: factorText,
@@ -86,10 +86,10 @@ var textRules = rule.Rules[*evidence]{{
 	Title: "More than one mark certificate", Requirement: "The text holds one mark certificate",
 	Advice: "Leave one mark certificate in the text. Another logo needs a record of its own, with another selector and " +
 		"URL.",
-	When: marked, Fails: func(e *evidence) rule.Failures {
+	When: isMark, Fails: func(e *evidence) rule.Failures {
 		names := []string{name(e.mark.X509)}
 		for _, c := range e.others {
-			if e.rivals(c) {
+			if e.isRival(c) {
 				names = append(names, name(c))
 			}
 		}
@@ -101,24 +101,24 @@ var textRules = rule.Rules[*evidence]{{
 	DependsOn: []diag.Code{"cert_not_vmc", "markcert.pem.several"}, Ref: draft + "3.3",
 	Title: "Certificates are not in order", Requirement: "The mark certificate comes first, then its issuers",
 	Advice: "Put the mark certificate first, then the one that issued it, and so on: receivers may refuse another order.",
-	When:   func(e *evidence) bool { return marked(e) && len(e.bundle.Certificates) > 1 },
+	When:   func(e *evidence) bool { return isMark(e) && len(e.bundle.Certificates) > 1 },
 	Fails: func(e *evidence) rule.Failures {
 		if e.inOrder() {
 			return nil
 		}
 		order := kit.Map(e.bundle.Certificates[:min(len(e.bundle.Certificates), 6)], name)
-		return e.fix("order", rule.Fail("The certificates stand in this order: %s.", strings.Join(order, ", ")))
+		return e.suggestCorrected("order", rule.Fail("The certificates stand in this order: %s.", strings.Join(order, ", ")))
 	},
 }, {
 	Code: "markcert.pem.duplicate", Severity: diag.Warning, Weight: 1, Category: factorText,
 	DependsOn: []diag.Code{"cert_not_vmc"}, Ref: draft + "3.3",
 	Title: "Certificate appears twice", Requirement: "Each certificate appears once",
 	Advice: "Remove the repeated certificates: receivers may refuse a text with duplicates.",
-	When:   marked, Fails: func(e *evidence) rule.Failures {
+	When:   isMark, Fails: func(e *evidence) rule.Failures {
 		if len(e.bundle.Certificates) == len(e.others)+1 {
 			return nil
 		}
-		return e.fix("duplicate", rule.Fail("The text has %d certificates, but only %d different ones.",
+		return e.suggestCorrected("duplicate", rule.Fail("The text has %d certificates, but only %d different ones.",
 			len(e.bundle.Certificates), len(e.others)+1))
 	},
 }, {
@@ -126,13 +126,13 @@ var textRules = rule.Rules[*evidence]{{
 	DependsOn: []diag.Code{"cert_not_vmc", "markcert.pem.several"}, Ref: draft + "3.3",
 	Title: "Certificates that do not belong to the chain", Requirement: "All certificates belong to the chain",
 	Advice: "Remove the certificates that have issued none of the others.",
-	When:   func(e *evidence) bool { return marked(e) && e.trust.Recognized },
+	When:   func(e *evidence) bool { return isMark(e) && e.trust.Recognized },
 	Fails: func(e *evidence) rule.Failures {
 		list := e.unrelated()
 		if len(list) == 0 {
 			return nil
 		}
-		return e.fix("unrelated", rule.Fail("These certificates are not needed to reach the root: %s.",
+		return e.suggestCorrected("unrelated", rule.Fail("These certificates are not needed to reach the root: %s.",
 			strings.Join(list[:min(len(list), maxInSentence)], ", ")))
 	},
 }, {
@@ -140,11 +140,12 @@ var textRules = rule.Rules[*evidence]{{
 	DependsOn: []diag.Code{"cert_pem_missing", "markcert.pem.private_key"}, Ref: draft + "3.3",
 	Title: "PEM blocks that are no certificates", Requirement: "All PEM blocks are certificates",
 	Advice: "Remove the other blocks: receivers expect certificates only.",
-	When:   read, Fails: func(e *evidence) rule.Failures {
+	When:   hasText, Fails: func(e *evidence) rule.Failures {
 		if len(e.bundle.Others) == 0 {
 			return nil
 		}
-		return e.fix("others", rule.Fail("The text has blocks of other kinds as well: %s.", join(e.bundle.Others)))
+		return e.suggestCorrected("others", rule.Fail("The text has blocks of other kinds as well: %s.",
+			join(e.bundle.Others)))
 	},
 }}
 
@@ -163,7 +164,7 @@ var forms = map[form][2]string{
 		"Copy the whole file, from the first -----BEGIN CERTIFICATE----- to the last -----END CERTIFICATE-----."},
 }
 
-func notForMarks(e *evidence) rule.Failures {
+func failNotForMarks(e *evidence) rule.Failures {
 	c := e.mark.X509
 	switch {
 	case e.mark.forMarks() && extension(c, oidPoison) == nil:
@@ -178,7 +179,7 @@ func notForMarks(e *evidence) rule.Failures {
 			Detail: fmt.Sprintf("The certificate of %s is that of an authority, and the text has none for a mark.", name(c)),
 			Advice: "Put your own mark certificate first in the text: only those of its issuers are there.",
 		}}
-	case e.attempted():
+	case e.isMark():
 		return rule.Failures{{
 			Detail: fmt.Sprintf("The certificate of %s holds a mark, but lacks the extended key usage of mark certificates "+
 				"(id-kp-BrandIndicatorforMessageIdentification).", name(c)),
@@ -194,8 +195,8 @@ func notForMarks(e *evidence) rule.Failures {
 	}
 }
 
-func (e *evidence) fix(fault string, f rule.Failures) rule.Failures {
-	if e.first == "" || e.first == fault {
+func (e *evidence) suggestCorrected(fault string, f rule.Failures) rule.Failures {
+	if e.textFault == "" || e.textFault == fault {
 		return f.Suggesting(e.corrected())
 	}
 	return f
@@ -222,8 +223,8 @@ func (e *evidence) inOrder() bool {
 	return true
 }
 
-// rivals reports whether a certificate is another one for a mark, and not the issuer of the first.
-func (e *evidence) rivals(c *x509.Certificate) bool {
+// isRival reports whether a certificate is another one for a mark, and not the issuer of the first.
+func (e *evidence) isRival(c *x509.Certificate) bool {
 	return forMarks(c) && !c.IsCA && string(c.RawSubject) != string(e.mark.X509.RawIssuer)
 }
 

@@ -31,7 +31,7 @@ type trust struct {
 // verify follows the issuers of a certificate to one of the roots (RFC 5280 section 6.1). The others are certificates
 // that may lie between, in any order.
 func verify(leaf *x509.Certificate, others []*x509.Certificate, roots *RootSet, now time.Time) trust {
-	chain := slices.Concat([]*x509.Certificate{handled(leaf)}, others)
+	chain := slices.Concat([]*x509.Certificate{withoutHandled(leaf)}, others)
 	v := pki.Verifier{Roots: roots.pool, Now: now, Usages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}
 	err := v.Trust(chain)
 	t := trust{Trusted: err == nil}
@@ -41,7 +41,7 @@ func verify(leaf *x509.Certificate, others []*x509.Certificate, roots *RootSet, 
 	if slices.ContainsFunc(chain, func(c *x509.Certificate) bool { return !pki.Checkable(c) }) {
 		return t
 	}
-	t.Chain = follow(chain, roots, now)
+	t.Chain = findChain(chain, roots, now)
 	if t.Recognized = len(t.Chain) > 0; t.Recognized {
 		t.Root, t.Chain[0] = t.Chain[len(t.Chain)-1], leaf
 	} else if !t.Trusted && (t.Reason == pki.Expired || t.Reason == pki.NotYetValid) {
@@ -51,18 +51,18 @@ func verify(leaf *x509.Certificate, others []*x509.Certificate, roots *RootSet, 
 	return t
 }
 
-// handled returns a copy of a certificate without the extensions among its unhandled critical ones that this package
-// handles, which crypto/x509 does not know.
-func handled(c *x509.Certificate) *x509.Certificate {
+// withoutHandled returns a copy of a certificate without the extensions among its unhandled critical ones that this
+// package handles, which crypto/x509 does not know.
+func withoutHandled(c *x509.Certificate) *x509.Certificate {
 	known := *c
 	known.UnhandledCriticalExtensions = slices.DeleteFunc(slices.Clone(c.UnhandledCriticalExtensions),
 		func(oid asn1.ObjectIdentifier) bool { return oid.Equal(oidPilot) || oid.Equal(oidLogotype) })
 	return &known
 }
 
-// follow finds a chain to a root, all of whose certificates are valid at some time: now, if there is such a one. The
+// findChain finds a chain to a root, all of whose certificates are valid at some time: now, if there is such a one. The
 // signatures are checked once, regardless of dates, since the input determines the cost.
-func follow(chain []*x509.Certificate, roots *RootSet, now time.Time) []*x509.Certificate {
+func findChain(chain []*x509.Certificate, roots *RootSet, now time.Time) []*x509.Certificate {
 	chain = chain[:min(len(chain), pki.MaxChain)]
 	between := x509.NewCertPool()
 	for _, c := range chain[1:] {

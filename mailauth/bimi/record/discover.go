@@ -119,7 +119,8 @@ func (p *Place) lookup(ctx context.Context, env *diag.Env) {
 	}
 }
 
-// find picks the records out of an answer. A text without a version that names a logo or a certificate was meant as one.
+// find picks the records out of an answer. A text without a version that names a logo or a certificate was meant as
+// one.
 func find(answer []*dns.TXT) taglist.Found {
 	found := Format.Find(answer)
 	for _, r := range answer {
@@ -160,9 +161,9 @@ func (d *Discovery) At(domain string) *Place {
 func (d *Discovery) Own() *Place { return &d.Places[0] }
 
 // Applies returns the place whose records apply, given the organizational domain: that of the domain itself if it has
-// any, else that of the organizational domain (section 7.2 of the draft). It is nil if neither has one. With an error it is
-// the place that the servers did not answer for. A place with several records applies, too, although receivers use none
-// of them.
+// any, else that of the organizational domain (section 7.2 of the draft). It is nil if neither has one. With an error
+// it is the place that the servers did not answer for. A place with several records applies, too, although receivers
+// use none of them.
 func (d *Discovery) Applies(organizational string) (*Place, error) {
 	for _, p := range []*Place{d.Own(), d.At(organizational)} {
 		if p == nil {

@@ -23,7 +23,8 @@ var Format = taglist.Format{
 		{Name: "v", Description: "Version of the record"},
 		{Name: "l", Description: "Address of the logo; empty to decline"},
 		{Name: "a", Description: "Address of the certificate for the logo; empty if there is none"},
-		{Name: "avp", Default: string(Brand), Description: "What mailboxes show if the sender has an avatar: brand (the logo) or personal (the avatar)"},
+		{Name: "avp", Default: string(Brand), Description: "What mailboxes show if the sender has an avatar: brand (the " +
+			"logo) or personal (the avatar)"},
 		{Name: "lps", Description: "Beginnings of local parts that are selectors of their own; empty for all"},
 	},
 }
@@ -97,7 +98,8 @@ func (r *Record) readNames() {
 		known := slices.ContainsFunc(Format.Tags, func(d taglist.Definition) bool { return d.Name == name })
 		if known && t.Name != name {
 			r.List.Add(taglist.Fault{
-				Kind: BadCase, Text: "the tag " + t.Name + " must be written " + name + ", in lower case", Offset: t.Offset, Length: len(t.Name),
+				Kind: BadCase, Text: "the tag " + t.Name + " must be written " + name + ", in lower case", Offset: t.Offset,
+				Length: len(t.Name),
 			})
 		}
 	}
@@ -209,8 +211,8 @@ func (r *Record) readURI(kind taglist.Kind, t taglist.Tag, special func(diag.URL
 
 var schemeTwice = kit.Regexp(`(?i)^https?:/*https?:/`)
 
-// parse reads a URI of https whose host is a fully qualified domain name (section 4.3 of the draft). The URL may be there
-// in spite of a fault.
+// parse reads a URI of https whose host is a fully qualified domain name (section 4.3 of the draft). The URL may be
+// there in spite of a fault.
 func (u *URI) parse() (fault URIFault, problem string) {
 	scheme, rest, ok := strings.Cut(u.Text, ":")
 	switch {
@@ -229,7 +231,8 @@ func (u *URI) parse() (fault URIFault, problem string) {
 	case strings.ContainsFunc(u.Text, unicode.IsControl):
 		return Malformed, "has a control character, which does not belong to an address"
 	case strings.ContainsFunc(u.Text, func(c rune) bool { return c > 0x7f }):
-		return Malformed, "has a character beyond ASCII: names of hosts are written in Punycode there, and the rest is percent-encoded"
+		return Malformed, "has a character beyond ASCII: names of hosts are written in Punycode there, and the rest is " +
+			"percent-encoded"
 	}
 	var err error
 	u.URL, err = diag.ParseURL(u.Text)
