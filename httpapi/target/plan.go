@@ -81,7 +81,7 @@ func MakePlan(ctx context.Context, env *diag.Env, t Target, o Options) (*Plan, e
 	if t.Kind != Domain {
 		return nil, input.Invalid("target", "a plan is made for a domain: %.100q is none", t.Text)
 	}
-	ctx, env = compose.Remembering(ctx), env.Cached()
+	ctx, env = compose.WithMemory(ctx), env.Cached()
 	w := Run(ctx, t, o, Local(env), nil)
 	if err := w.Err(); err != nil {
 		return nil, err

@@ -351,7 +351,7 @@ const (
 func carried(data []byte, depth int) string {
 	const maxForwarded = 3
 	kind, others := "", false
-	if bytes.HasPrefix(data, []byte("From ")) && aggregate.Holds(data) { // a mailbox
+	if bytes.HasPrefix(data, []byte("From ")) && aggregate.IsReport(data) { // a mailbox
 		return dmarcReport
 	}
 	for _, p := range mime.Parts(data) {
@@ -366,7 +366,7 @@ func carried(data []byte, depth int) string {
 		case p.Type == "message/rfc822" && depth < maxForwarded:
 			found = carried(body, depth+1)
 		case bytes.HasPrefix(body, []byte("PK\x03\x04")), isTar(inside), bytes.Contains(inside, []byte("<feedback")):
-			if aggregate.Holds(body) {
+			if aggregate.IsReport(body) {
 				found = dmarcReport
 			}
 		}

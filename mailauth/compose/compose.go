@@ -21,19 +21,19 @@ type WeightedPart struct {
 	Weight int
 	// Rating replaces the part's own score, as for one of several keys that counts for all; may be nil.
 	Rating *int
-	// NoMatter reports whether an unknown part does not matter, as DKIM for a domain that sends no mail.
-	NoMatter bool
+	// MayBeUnknown reports whether an unknown part does not matter, as DKIM for a domain that sends no mail.
+	MayBeUnknown bool
 }
 
-// A Whole is a set of parts to summarize.
-type Whole struct {
+// A Composite is a set of parts to summarize.
+type Composite struct {
 	Domain diag.Domain
 	Parts  []WeightedPart // in the order of a reader
 	// Own holds the operation's findings apart from those of its parts.
 	Own []*Summary
-	// Good and Open are the texts if no finding is above info: Good if all is known, Open if something is unknown or
-	// was not examined.
-	Good, Open diag.Text
+	// Good and Incomplete are the texts if no finding is above info: Good if all is known, Incomplete if something is
+	// unknown or was not examined.
+	Good, Incomplete diag.Text
 	// Now is the time at which steps are put in order.
 	Now time.Time
 	// Route is the mail route of the domain according to the DNS.
@@ -50,27 +50,30 @@ type Whole struct {
 	Withhold func(value string) bool
 }
 
-func (w *Whole) parts() []*Summary {
-	return slices.Concat(w.Own, kit.Map(w.Parts, func(p WeightedPart) *Summary { return p.Summary }))
+func (c *Composite) allParts() []*Summary {
+	return slices.Concat(c.Own, kit.Map(c.Parts, func(p WeightedPart) *Summary { return p.Summary }))
 }
 
-// known reports whether any part reached a conclusion, apart from DNSSEC, which queries the name servers themselves.
-func (w *Whole) known() bool {
-	return slices.ContainsFunc(w.Parts, func(p WeightedPart) bool { return p.Known() && p.kind != DNSSEC })
+// anyKnown reports whether any part reached a conclusion, apart from DNSSEC, which queries the name servers themselves.
+func (c *Composite) anyKnown() bool {
+	return slices.ContainsFunc(c.Parts, func(p WeightedPart) bool { return p.Known() && p.kind != DNSSEC })
 }
 
 // Partial reports whether any query was not answered. Finding nothing at guessed names counts as an answer.
-func (w *Whole) Partial() bool {
-	silent := func(p WeightedPart) bool { return !p.NoMatter && (!p.Known() && !p.answered || !p.settled()) }
-	return slices.ContainsFunc(w.parts(), func(p *Summary) bool { return p.partial }) || slices.ContainsFunc(w.Parts, silent)
+func (c *Composite) Partial() bool {
+	silent := func(p WeightedPart) bool { return !p.MayBeUnknown && (!p.Known() && !p.answered || !p.settled()) }
+	return slices.ContainsFunc(c.allParts(), func(p *Summary) bool { return p.partial }) ||
+		slices.ContainsFunc(c.Parts, silent)
 }
 
-// open reports whether something that matters is unknown, for any reason.
-func (w *Whole) open() bool {
-	return w.Untested || w.Partial() || slices.ContainsFunc(w.Parts, func(p WeightedPart) bool { return !p.Known() && !p.NoMatter })
+// isIncomplete reports whether something that matters is unknown, for any reason.
+func (c *Composite) isIncomplete() bool {
+	return c.Untested || c.Partial() || slices.ContainsFunc(c.Parts, func(p WeightedPart) bool {
+		return !p.Known() && !p.MayBeUnknown
+	})
 }
 
-func (s *Summary) extra() bool {
+func (s *Summary) isExtra() bool {
 	return slices.Contains([]string{BIMI.Code, TLSRPT.Code, Reputation.Code}, s.kind.Code)
 }
 
@@ -80,65 +83,65 @@ func (s *Summary) settled() bool {
 }
 
 // Ready tells whether mail works: not if a part has an error. Nil: what was not answered or not examined decides.
-func (w *Whole) Ready() *bool {
-	if slices.ContainsFunc(w.parts(), (*Summary).Fails) {
+func (c *Composite) Ready() *bool {
+	if slices.ContainsFunc(c.allParts(), (*Summary).Fails) {
 		return new(false)
 	}
-	unsure := func(p WeightedPart) bool { return !p.extra() && !p.NoMatter && (!p.Known() || !p.settled()) }
-	if w.Untested || slices.ContainsFunc(w.Parts, unsure) {
+	unsure := func(p WeightedPart) bool { return !p.isExtra() && !p.MayBeUnknown && (!p.Known() || !p.settled()) }
+	if c.Untested || slices.ContainsFunc(c.Parts, unsure) {
 		return nil
 	}
 	return new(true)
 }
 
-// Sum is the verdict of the whole.
-func (w *Whole) Sum() diag.Verdict {
-	list := w.merge()
-	ordered := w.ordered(list)
+// Verdict is the verdict of all parts together.
+func (c *Composite) Verdict() diag.Verdict {
+	list := c.mergedFindings()
+	ordered := c.inStepOrder(list)
 	v := diag.Verdict{
-		State: w.state(list), Band: diag.Undetermined, Factors: []diag.Factor{}, Passed: w.passed(),
+		State: c.state(list), Band: diag.Undetermined, Factors: []diag.Factor{}, Passed: c.passedChecks(),
 		Breakdown:       diag.Breakdown{Categories: map[string]diag.CategoryScore{}},
-		Recommendations: w.actions(ordered), Findings: []diag.Finding{},
+		Recommendations: c.recommendations(ordered), Findings: []diag.Finding{},
 	}
-	for _, t := range list {
-		f := t.Finding
-		f.Target = t.part.Target()
-		v.Findings = append(v.Findings, f)
+	for _, f := range list {
+		reported := f.Finding
+		reported.Target = f.part.Target()
+		v.Findings = append(v.Findings, reported)
 	}
-	v.Examine(w.scope())
-	w.score(&v)
-	text := w.text(ordered, &v)
+	v.Examine(c.scope())
+	c.setScore(&v)
+	text := c.headlineText(ordered, &v)
 	v.Headline, v.Sub = text.Headline, text.Sub
 	return v
 }
 
 // scope returns, for each part, whether it was examined.
-func (w *Whole) scope() []diag.ScopePart {
-	list := kit.Map(w.Parts, func(p WeightedPart) diag.ScopePart {
-		one := diag.ScopePart{Part: p.Target(), State: diag.Examined}
+func (c *Composite) scope() []diag.ScopePart {
+	list := kit.Map(c.Parts, func(p WeightedPart) diag.ScopePart {
+		part := diag.ScopePart{Part: p.Target(), State: diag.Examined}
 		switch {
-		case p.NoMatter, p.Known() && p.settled():
+		case p.MayBeUnknown, p.Known() && p.settled():
 		case p.answered:
-			one.State, one.Reason = diag.LeftOut, p.Headline
+			part.State, part.Reason = diag.LeftOut, p.Headline
 		default:
-			one.State, one.Reason = diag.NotAnswered, p.Headline
+			part.State, part.Reason = diag.NotAnswered, p.Headline
 		}
-		return one
+		return part
 	})
-	return append(list, w.LeftOut...)
+	return append(list, c.LeftOut...)
 }
 
 // state returns the state of the gravest finding, unless it is unknown whether something on which mail depends works.
-func (w *Whole) state(list []told) diag.State {
-	worst, unknown := diag.Info, !w.enough()
-	for _, t := range list {
+func (c *Composite) state(list []finding) diag.State {
+	worst, unknown := diag.Info, !c.enoughKnown()
+	for _, f := range list {
 		switch {
-		case t.part.ignorance(t.Code):
-			unknown = unknown || t.Severity >= diag.Error && !t.part.extra()
-		case t.Severity >= diag.Error:
+		case f.part.isUnknown(f.Code):
+			unknown = unknown || f.Severity >= diag.Error && !f.part.isExtra()
+		case f.Severity >= diag.Error:
 			return diag.Bad
 		default:
-			worst = max(worst, t.Severity)
+			worst = max(worst, f.Severity)
 		}
 	}
 	switch {
@@ -159,17 +162,18 @@ func (p *WeightedPart) rating() *int {
 	return cmp.Or(p.Rating, p.Score)
 }
 
-var essential = []Kind{SPF, DMARC, MX}
+var essentialParts = []Kind{SPF, DMARC, MX}
 
-// enough reports whether the essential parts and at least half of what counts are known: a score of the rest would be a
-// guess.
-func (w *Whole) enough() bool {
+// enoughKnown reports whether the essential parts and at least half of what counts are known: a score of the rest would
+// be a guess.
+func (c *Composite) enoughKnown() bool {
 	known, all := 0, 0
-	for _, p := range w.Parts {
-		if p.Weight == 0 || p.rating() == nil && (p.NoMatter || p.Known() && p.settled()) { // it has no score, and needs none
+	for _, p := range c.Parts {
+		// it has no score, and needs none
+		if p.Weight == 0 || p.rating() == nil && (p.MayBeUnknown || p.Known() && p.settled()) {
 			continue
 		}
-		if !p.Known() && slices.Contains(essential, p.kind) {
+		if !p.Known() && slices.Contains(essentialParts, p.kind) {
 			return false
 		}
 		all += p.Weight
@@ -180,15 +184,15 @@ func (w *Whole) enough() bool {
 	return 2*known >= all && known > 0
 }
 
-func (w *Whole) score(v *diag.Verdict) {
-	if v.State == diag.Unknown || !w.enough() {
+func (c *Composite) setScore(v *diag.Verdict) {
+	if v.State == diag.Unknown || !c.enoughKnown() {
 		return
 	}
 	limit := 100
-	if w.open() {
+	if c.isIncomplete() {
 		limit = diag.Warning.Cap() // what was not examined is not excellent
 	}
-	for _, p := range w.Parts {
+	for _, p := range c.Parts {
 		if p.Weight == 0 {
 			continue
 		}
@@ -199,8 +203,8 @@ func (w *Whole) score(v *diag.Verdict) {
 		}
 		v.Breakdown.Earned, v.Breakdown.Max = v.Breakdown.Earned+f.Points, v.Breakdown.Max+f.MaxPoints
 	}
-	for _, p := range w.parts() {
-		limit = min(limit, p.worst().Cap())
+	for _, p := range c.allParts() {
+		limit = min(limit, p.worstSeverity().Cap())
 	}
 	score := 100 * v.Breakdown.Earned / v.Breakdown.Max
 	v.Score = new(min(score, limit))
@@ -214,7 +218,7 @@ func (p *WeightedPart) Points() (points, most int, measured bool) {
 	if score == nil {
 		return 0, 0, false
 	}
-	if p.Rating == nil && p.void() {
+	if p.Rating == nil && p.isIneffective() {
 		return 0, p.Weight, true
 	}
 	return (*score*p.Weight + 50) / 100, p.Weight, true
@@ -225,7 +229,7 @@ func (p *WeightedPart) factor() diag.Factor {
 	f := diag.Factor{
 		Code: diag.Code(p.kind.Code), Label: p.kind.Label, Points: points, MaxPoints: most, Status: diag.FactorPass,
 	}
-	switch worst := p.worst(); {
+	switch worst := p.worstSeverity(); {
 	case most == 0:
 		f.Status = diag.FactorNotApplicable
 	case points == 0:
@@ -233,25 +237,25 @@ func (p *WeightedPart) factor() diag.Factor {
 	case points < most || worst >= diag.Warning:
 		f.Status = diag.FactorPartial
 	}
-	for _, one := range p.Findings {
-		if !p.ignorance(one.Code) && one.Severity >= diag.Warning {
-			f.Detail = one.Detail
+	for _, fault := range p.Findings {
+		if !p.isUnknown(fault.Code) && fault.Severity >= diag.Warning {
+			f.Detail = fault.Detail
 			break
 		}
 	}
 	return f
 }
 
-// telling is the weight from which a fulfilled rule of a part is worth telling of the whole: the reports of the parts list
-// the others.
-const telling = 10
+// minPassedWeight is the weight from which a fulfilled rule of a part is listed in the composite: the reports of the
+// parts list the others.
+const minPassedWeight = 10
 
-func (w *Whole) passed() []diag.Check {
+func (c *Composite) passedChecks() []diag.Check {
 	list := []diag.Check{}
 	seen := map[diag.Code]bool{}
-	for _, p := range w.Parts {
+	for _, p := range c.Parts {
 		for _, c := range p.verdict.Passed {
-			if p.rules[c.Code].Weight >= telling && !seen[c.Code] {
+			if p.rules[c.Code].Weight >= minPassedWeight && !seen[c.Code] {
 				seen[c.Code] = true
 				list = append(list, c)
 			}
@@ -260,34 +264,34 @@ func (w *Whole) passed() []diag.Check {
 	return list
 }
 
-// text returns the headline: the first action, or that no action is needed.
-func (w *Whole) text(list []told, v *diag.Verdict) diag.Text {
+// headlineText returns the headline: the first action, or that no action is needed.
+func (c *Composite) headlineText(list []finding, v *diag.Verdict) diag.Text {
 	switch {
-	case w.done(list):
-		return w.Good
+	case c.allGood(list):
+		return c.Good
 	case len(v.Recommendations) == 0 || list[0].Severity == diag.Info:
-		return w.Open
+		return c.Incomplete
 	}
 	first := &list[0]
 	sub := first.Detail
 	if v.Recommendations[0].Code == first.Code {
 		sub = v.Recommendations[0].Detail
 	}
-	return diag.Text{Headline: headline(first), Sub: sub + remainder(list, first)}
+	return diag.Text{Headline: headlineOf(first), Sub: sub + remainderText(list, first)}
 }
 
-func (w *Whole) done(list []told) bool {
-	return !w.open() && (len(list) == 0 || list[0].Severity == diag.Info)
+func (c *Composite) allGood(list []finding) bool {
+	return !c.isIncomplete() && (len(list) == 0 || list[0].Severity == diag.Info)
 }
 
-func headline(t *told) string {
-	label := t.part.kind.Label
-	short, _, _ := strings.Cut(t.Title, ": ")
+func headlineOf(f *finding) string {
+	label := f.part.kind.Label
+	short, _, _ := strings.Cut(f.Title, ": ")
 	begin, beginWith := "Next step: ", "Next step for "+lowerFirst(label)+": "
-	if t.Severity >= diag.Error {
+	if f.Severity >= diag.Error {
 		begin, beginWith = "Fix first: ", "Fix "+lowerFirst(label)+" first: "
 	}
-	if !strings.Contains(strings.ToLower(t.Title), strings.ToLower(label)) {
+	if !strings.Contains(strings.ToLower(f.Title), strings.ToLower(label)) {
 		begin = beginWith
 	}
 	for _, text := range []string{begin + lowerFirst(short), label + ": " + lowerFirst(short)} {
@@ -295,12 +299,12 @@ func headline(t *told) string {
 			return text
 		}
 	}
-	return t.Title
+	return f.Title
 }
 
-// remainder counts the findings that remain after the first action, which may fix several faults, such as one at each
-// of several addresses.
-func remainder(list []told, first *told) string {
+// remainderText counts the findings that remain after the first action, which may fix several faults, such as one at
+// each of several addresses.
+func remainderText(list []finding, first *finding) string {
 	var errors, warnings int
 	for _, f := range list {
 		switch {

@@ -56,15 +56,15 @@ func part(kind Kind, score int, faults ...fault) *Summary {
 	return &s
 }
 
-func whole(parts ...*Summary) *Whole {
-	w := &Whole{
-		Good: diag.Text{Headline: "All in order", Sub: "Nothing to do."},
-		Open: diag.Text{Headline: "In order as far as known", Sub: "Something is open."},
+func whole(parts ...*Summary) *Composite {
+	c := &Composite{
+		Good:       diag.Text{Headline: "All in order", Sub: "Nothing to do."},
+		Incomplete: diag.Text{Headline: "In order as far as known", Sub: "Something is open."},
 	}
 	for _, p := range parts {
-		w.Parts = append(w.Parts, WeightedPart{Summary: p, Weight: 100})
+		c.Parts = append(c.Parts, WeightedPart{Summary: p, Weight: 100})
 	}
-	return w
+	return c
 }
 
 // The first action fixes the gravest fault; of equally grave ones, the one that affects mail most.
@@ -77,7 +77,7 @@ func TestOrder(t *testing.T) {
 		part(SMTP, 60, fault{code: "smtp.relay.open", severity: diag.Error}),
 		part(TLSRPT, 0, fault{code: "tlsrpt.record.missing", severity: diag.Warning}),
 		part(DNSSEC, 90, fault{code: "dnssec.ds.missing", severity: diag.Info}),
-	).Sum()
+	).Verdict()
 	require.Equal(t, []diag.Code{
 		"spf.all.pass", "bimi.record.syntax", "mx.host.address", "smtp.relay.open", "dmarc.policy.none", "tlsrpt.record.missing",
 		"dnssec.ds.missing",
@@ -101,7 +101,7 @@ func TestCaps(t *testing.T) {
 	for severity, want := range map[diag.Severity]string{
 		diag.Critical: "39", diag.Error: "69", diag.Warning: "89", diag.Info: "98",
 	} {
-		v := whole(part(SPF, 100), part(DMARC, 94, fault{code: "dmarc.x.y", severity: severity}), part(MX, 100)).Sum()
+		v := whole(part(SPF, 100), part(DMARC, 94, fault{code: "dmarc.x.y", severity: severity}), part(MX, 100)).Verdict()
 		require.Equal(t, want, diagtest.Score(v), severity)
 	}
 }
@@ -142,17 +142,17 @@ func TestNothingTwice(t *testing.T) {
 			part(SPF, 0, fault{code: "spf.record.unknown", severity: diag.Error, unknown: true}), part(MX, 100),
 		}, []diag.Code{"spf.record.unknown"}},
 	} {
-		w := whole(tt.parts...)
-		require.Equal(t, tt.want, diagtest.Codes(w.Sum()), tt.name)
+		c := whole(tt.parts...)
+		require.Equal(t, tt.want, diagtest.Codes(c.Verdict()), tt.name)
 	}
 }
 
-// A fault is as grave in the whole as in its part.
+// A fault is as grave in the composite as in its part.
 func TestConsequence(t *testing.T) {
 	v := whole(
 		part(DMARC, 60, fault{code: "dmarc.policy.none", severity: diag.Warning}),
 		part(BIMI, 50, fault{code: "bimi.dmarc.none", severity: diag.Error}),
-	).Sum()
+	).Verdict()
 	require.Equal(t, []diag.Code{"bimi.dmarc.none", "dmarc.policy.none"}, diagtest.Codes(v))
 	require.Equal(t, []diag.Severity{diag.Error, diag.Warning}, []diag.Severity{v.Findings[0].Severity, v.Findings[1].Severity})
 }
@@ -161,8 +161,8 @@ func TestConsequence(t *testing.T) {
 func TestDormantTLSA(t *testing.T) {
 	unsigned := part(DNSSEC, 100, fault{code: "dnssec.ds.missing", severity: diag.Info})
 	for code, first := range map[diag.Code]bool{"dane.tlsa.dormant": true, "dane.tlsa.insecure": false} {
-		w := whole(unsigned, part(DANE, 50, fault{code: code, severity: diag.Warning}))
-		recommendations := w.Sum().Recommendations
+		c := whole(unsigned, part(DANE, 50, fault{code: code, severity: diag.Warning}))
+		recommendations := c.Verdict().Recommendations
 		last := recommendations[len(recommendations)-1]
 		require.Equal(t, diag.Code("dnssec.ds.missing"), last.Code)
 		require.Equal(t, first, strings.HasPrefix(last.Detail, "Fix DANE first. Then: "), last.Detail)
@@ -182,7 +182,7 @@ func TestReady(t *testing.T) {
 	untested.Untested = true
 	for _, tt := range []struct {
 		name    string
-		w       *Whole
+		w       *Composite
 		ready   *bool
 		partial bool
 		score   string
@@ -197,7 +197,7 @@ func TestReady(t *testing.T) {
 		{"a question is open", whole(part(SPF, 100), open), nil, true, "89"},
 		{"servers were not tested", untested, nil, false, "89"},
 	} {
-		v := tt.w.Sum()
+		v := tt.w.Verdict()
 		require.Equal(t, []any{tt.ready, tt.partial, tt.score}, []any{tt.w.Ready(), tt.w.Partial(), diagtest.Score(v)}, tt.name)
 	}
 }
@@ -209,8 +209,8 @@ func (silentEvidence) Unanswered() []rule.Source { return []rule.Source{"x"} }
 
 func TestSuggestions(t *testing.T) {
 	none := fault{code: "dmarc.policy.none", severity: diag.Warning, suggest: "v=DMARC1; p=quarantine"}
-	values := func(w *Whole) (list []string) {
-		for _, r := range w.Sum().Recommendations {
+	values := func(c *Composite) (list []string) {
+		for _, r := range c.Verdict().Recommendations {
 			if r.SuggestedValue != "" {
 				list = append(list, r.SuggestedValue)
 			}
@@ -220,51 +220,51 @@ func TestSuggestions(t *testing.T) {
 	require.Equal(t, []string{"v=DMARC1; p=quarantine"}, values(whole(part(DMARC, 50, none), part(SPF, 100))))
 	gated := whole(part(DMARC, 50, none), part(SPF, 0, fault{code: "spf.record.missing", severity: diag.Error}))
 	require.Empty(t, values(gated), "what fails SPF would be lost")
-	require.Equal(t, "Fix SPF first. Then: mend dmarc.policy.none.", gated.Sum().Recommendations[1].Detail)
+	require.Equal(t, "Fix SPF first. Then: mend dmarc.policy.none.", gated.Verdict().Recommendations[1].Detail)
 	require.Empty(t, values(whole(part(MTASTS, 90,
 		fault{code: "mtasts.x.y", severity: diag.Warning, suggest: "v=TLSRPTv1; rua=mailto:a@example.com"}))),
 		"not its own record")
 	foreign := part(DMARC, 50, none)
-	foreign.Foreign()
+	foreign.MarkForeign()
 	require.Empty(t, values(whole(foreign)), "not its own domain")
 	require.Len(t, values(whole(part(SPF, 50, fault{code: "spf.a.b", severity: diag.Warning, suggest: "v=spf1 -all"},
 		fault{code: "spf.c.d", severity: diag.Warning, suggest: "v=spf1 ~all"}))), 1, "one value for one record")
 	s1, s2 := fault{code: "dkim.a.b", severity: diag.Warning, suggest: "v=DKIM1; p=A"}, fault{code: "dkim.c.d", severity: diag.Warning, suggest: "v=DKIM1; p=B"}
 	one, two := part(DKIM, 90, s1), part(DKIM, 90, s2)
-	one.named("dkim:s1")
-	two.named("dkim:s2")
+	one.setTarget("dkim:s1")
+	two.setTarget("dkim:s2")
 	require.Len(t, values(whole(one, two)), 2, "two selectors are two records")
-	w := whole(part(DMARC, 50, none))
-	w.Withhold = func(string) bool { return true }
-	require.Empty(t, values(w))
+	c := whole(part(DMARC, 50, none))
+	c.Withhold = func(string) bool { return true }
+	require.Empty(t, values(c))
 }
 
 // Unknown parts do not count in the score and are never praised; if all are unknown, there is no score.
 func TestIgnorance(t *testing.T) {
 	spf := part(SPF, 0, fault{code: "spf.record.unknown", severity: diag.Error, unknown: true})
-	w := whole(spf, part(DMARC, 100), part(MX, 100))
-	v := w.Sum()
-	require.Equal(t, []any{diag.Unknown, "none", true}, []any{v.State, diagtest.Score(v), w.Partial()}, "an essential part")
-	w = whole(part(DANE, 0, fault{code: "dane.mx.unknown", severity: diag.Error, unknown: true}), part(DMARC, 100), part(MX, 100))
-	v = w.Sum()
-	require.Equal(t, []any{diag.Unknown, "none", true}, []any{v.State, diagtest.Score(v), w.Partial()}, "mail depends on it")
-	w = whole(part(BIMI, 0, fault{code: "bimi.record.unknown", severity: diag.Error, unknown: true}), part(DMARC, 100), part(MX, 100))
-	v = w.Sum()
-	require.Equal(t, []any{diag.Valid, "89", true, "Fix first: title of bimi.record.unknown"}, []any{v.State, diagtest.Score(v), w.Partial(), v.Headline})
-	w = whole(spf, part(DMARC, 0, fault{code: "dmarc.record.unknown", severity: diag.Error, unknown: true}), part(MX, 100))
-	v = w.Sum()
+	c := whole(spf, part(DMARC, 100), part(MX, 100))
+	v := c.Verdict()
+	require.Equal(t, []any{diag.Unknown, "none", true}, []any{v.State, diagtest.Score(v), c.Partial()}, "an essential part")
+	c = whole(part(DANE, 0, fault{code: "dane.mx.unknown", severity: diag.Error, unknown: true}), part(DMARC, 100), part(MX, 100))
+	v = c.Verdict()
+	require.Equal(t, []any{diag.Unknown, "none", true}, []any{v.State, diagtest.Score(v), c.Partial()}, "mail depends on it")
+	c = whole(part(BIMI, 0, fault{code: "bimi.record.unknown", severity: diag.Error, unknown: true}), part(DMARC, 100), part(MX, 100))
+	v = c.Verdict()
+	require.Equal(t, []any{diag.Valid, "89", true, "Fix first: title of bimi.record.unknown"}, []any{v.State, diagtest.Score(v), c.Partial(), v.Headline})
+	c = whole(spf, part(DMARC, 0, fault{code: "dmarc.record.unknown", severity: diag.Error, unknown: true}), part(MX, 100))
+	v = c.Verdict()
 	require.Equal(t, []any{diag.Unknown, "none", diag.Undetermined}, []any{v.State, diagtest.Score(v), v.Band}, "too little")
-	w = whole(spf, part(DMARC, 0, fault{code: "dmarc.record.unknown", severity: diag.Error, unknown: true}))
-	v = w.Sum()
+	c = whole(spf, part(DMARC, 0, fault{code: "dmarc.record.unknown", severity: diag.Error, unknown: true}))
+	v = c.Verdict()
 	require.Equal(t, []diag.Code{"check.domain.unavailable"}, diagtest.Codes(v))
 	require.Equal(t, "Fix first: DNS does not answer for the domain", v.Headline)
 	detail := part(DKIM, 0, fault{code: "dkim.keys.unknown", severity: diag.Info, unknown: true})
-	w = whole(detail, part(SPF, 100), part(DMARC, 100))
-	v = w.Sum()
+	c = whole(detail, part(SPF, 100), part(DMARC, 100))
+	v = c.Verdict()
 	require.Equal(t, []any{diag.Valid, "89", "In order as far as known"}, []any{v.State, diagtest.Score(v), v.Headline})
-	w.Parts[0].NoMatter = true
-	require.Equal(t, "All in order", w.Sum().Headline)
-	require.Equal(t, "All in order", whole(part(SPF, 100)).Sum().Headline)
+	c.Parts[0].MayBeUnknown = true
+	require.Equal(t, "All in order", c.Verdict().Headline)
+	require.Equal(t, "All in order", whole(part(SPF, 100)).Verdict().Headline)
 }
 
 // A part that fails does not take the others with it.
@@ -331,7 +331,7 @@ func TestEffectOf(t *testing.T) {
 func TestHeadline(t *testing.T) {
 	long := "Forty characters of a title and some more: and what stands behind it"
 	for _, title := range []string{long, "Another title that has nearly all of the characters that it may have", "A"} {
-		f := told{diag.Finding{Title: title, Severity: diag.Error}, part(MTASTS, 1)}
-		require.LessOrEqual(t, len([]rune(headline(&f))), rule.MaxHeadline)
+		f := finding{diag.Finding{Title: title, Severity: diag.Error}, part(MTASTS, 1)}
+		require.LessOrEqual(t, len([]rune(headlineOf(&f))), rule.MaxHeadline)
 	}
 }

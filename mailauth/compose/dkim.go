@@ -24,12 +24,12 @@ type DKIMPart struct {
 
 // Keys are the DKIM keys of a domain in a [Run].
 type Keys struct {
-	domain diag.Domain
-	asked  bool // the selectors are those of the caller, and must be there
-	tried  []diag.Selector
-	search *dkim.Search
-	err    error
-	keys   []*key
+	domain    diag.Domain
+	requested bool // the selectors are those of the caller, and must be there
+	tried     []diag.Selector
+	search    *dkim.Search
+	err       error
+	keys      []*key
 }
 
 type key struct {
@@ -37,7 +37,7 @@ type key struct {
 	part     *Part[dkim.LookupReport]
 }
 
-var errEnded = errors.New("the search for keys ended early")
+var errSearchEnded = errors.New("the search for keys ended early")
 
 // maxKeys bounds the keys that are examined; a wildcard that answers for all selectors counts as none.
 const maxKeys = 20
@@ -45,13 +45,13 @@ const maxKeys = 20
 // FindKeys starts to examine the keys of a domain: those at the given selectors, each of which must exist, or without
 // any those found at common selectors. [Keys.Parts] returns them after [Run.Wait].
 func FindKeys(r *Run, domain diag.Domain, selectors []diag.Selector) *Keys {
-	k := &Keys{domain: domain, asked: len(selectors) > 0, tried: selectors}
-	if k.asked {
+	k := &Keys{domain: domain, requested: len(selectors) > 0, tried: selectors}
+	if k.requested {
 		k.examine(r, selectors)
 		return k
 	}
 	k.tried = dkim.CommonSelectors()
-	k.err = errEnded
+	k.err = errSearchEnded
 	r.Do(func(ctx context.Context, env *diag.Env) {
 		k.search, k.err = dkim.Find(ctx, env, domain, k.tried)
 		if k.err == nil {
@@ -76,48 +76,49 @@ func (k *Keys) examine(r *Run, selectors []diag.Selector) {
 // Where selectors are guessed, a revoked key or a dangling alias next to a usable key is a remnant of a rotation, and
 // is left out; so are revoked keys of a domain that sends no mail, and those next to a key that may be usable.
 func (k *Keys) Parts(sender *Part[spf.LookupReport]) []*DKIMPart {
-	return k.parts(&keyEvidence{silent: Silent(sender) || Parked(sender), unsure: !sender.Known(), services: senders(sender)})
+	return k.parts(&keyEvidence{sendsNoMail: SendsNoMail(sender) || Parked(sender), senderUnknown: !sender.Known(),
+		services: signingServices(sender)})
 }
 
 func (k *Keys) parts(e *keyEvidence) []*DKIMPart {
 	if k.err != nil {
-		return []*DKIMPart{{Part: Part[dkim.LookupReport]{Summary: failed(DKIM, k.err)}}}
+		return []*DKIMPart{{Part: Part[dkim.LookupReport]{Summary: failedSummary(DKIM, k.err)}}}
 	}
 	e.domain, e.tried = k.domain.String(), len(k.tried)
 	if k.search != nil {
 		e.search = *k.search
 	}
-	current := func(one *key) bool { return one.part.Works() || !one.part.Known() }
-	rotated := e.silent || e.unsure || len(e.search.Failed) > 0 || slices.ContainsFunc(k.keys, current)
+	current := func(candidate *key) bool { return candidate.part.Works() || !candidate.part.Known() }
+	rotated := e.sendsNoMail || e.senderUnknown || len(e.search.Failed) > 0 || slices.ContainsFunc(k.keys, current)
 	var list []*DKIMPart
-	for _, one := range k.keys {
-		retired := one.part.Result != nil && (one.part.Result.Revoked || one.part.State == diag.Missing)
-		if !k.asked && rotated && retired { // its key is revoked, or its alias leads to no key
+	for _, candidate := range k.keys {
+		retired := candidate.part.Result != nil && (candidate.part.Result.Revoked || candidate.part.State == diag.Missing)
+		if !k.requested && rotated && retired { // its key is revoked, or its alias leads to no key
 			continue
 		}
-		p := &DKIMPart{Selector: one.selector.String(), Part: *one.part}
-		p.named(DKIM.Code + ":" + p.Selector)
+		p := &DKIMPart{Selector: candidate.selector.String(), Part: *candidate.part}
+		p.setTarget(DKIM.Code + ":" + p.Selector)
 		list = append(list, p)
 	}
 	if len(list) == 0 {
 		return []*DKIMPart{{Part: Part[dkim.LookupReport]{Summary: e.summary()}}}
 	}
-	beside(list)
+	dropEd25519Alone(list)
 	list[0].partial = len(e.search.Failed) > 0 || e.search.Open
 	return list
 }
 
-// beside removes the finding that an Ed25519 key is the only key, if an RSA key works at another selector.
-func beside(list []*DKIMPart) {
-	const alone = "dkim.key.ed25519.alone"
+// dropEd25519Alone removes the finding that an Ed25519 key is the only key, if an RSA key works at another selector.
+func dropEd25519Alone(list []*DKIMPart) {
+	const code = "dkim.key.ed25519.alone"
 	rsa := func(p *DKIMPart) bool { return p.Works() && p.Result != nil && p.Result.KeyType == dkim.RSA }
 	if !slices.ContainsFunc(list, rsa) {
 		return
 	}
 	for _, p := range list {
-		p.Findings = slices.DeleteFunc(slices.Clone(p.Findings), func(f diag.Finding) bool { return f.Code == alone })
+		p.Findings = slices.DeleteFunc(slices.Clone(p.Findings), func(f diag.Finding) bool { return f.Code == code })
 		p.verdict.Recommendations = slices.DeleteFunc(slices.Clone(p.verdict.Recommendations),
-			func(r diag.Recommendation) bool { return r.Code == alone })
+			func(r diag.Recommendation) bool { return r.Code == code })
 		if p.Result != nil {
 			p.Result.Findings, p.Result.Recommendations = p.Findings, p.verdict.Recommendations
 		}
@@ -127,7 +128,7 @@ func beside(list []*DKIMPart) {
 // summary judges the search. The part is unknown even if the finding is only an info, since it has no key; it is
 // missing if no selector can have a key.
 func (e *keyEvidence) summary() Summary {
-	r := &judged{keyRules.Judge(e, keyTexts), keyRules.Describe()}
+	r := &judgedReport{keyRules.Judge(e, keyTexts), keyRules.Describe()}
 	v := &r.Verdict
 	text := keyTexts[string(v.Findings[0].Code)]
 	v.Headline, v.Sub = text.Headline, text.Sub
@@ -151,12 +152,12 @@ func (s *Summary) Unneeded() bool {
 
 const codeUnneeded = "check.dkim.unneeded"
 
-// KeyShares returns the keys as parts of a whole: together they have the weight, by their mean, which does not hide
+// WeighKeys returns the keys as parts of a composite: together they have the weight, by their mean, which does not hide
 // the gravest fault. If no key is usable they earn nothing.
-func KeyShares(keys []*DKIMPart, weight int, silent bool) []WeightedPart {
+func WeighKeys(keys []*DKIMPart, weight int, silent bool) []WeightedPart {
 	sum, known, worst, limit := 0, 0, 0, 100
 	list := kit.Map(keys, func(k *DKIMPart) WeightedPart {
-		return WeightedPart{Summary: &k.Summary, NoMatter: silent && (k.Known() || k.answered)}
+		return WeightedPart{Summary: &k.Summary, MayBeUnknown: silent && (k.Known() || k.answered)}
 	})
 	if open := slices.IndexFunc(keys, func(k *DKIMPart) bool { return !k.Known() }); open >= 0 {
 		list[open].Weight = weight // its deduction is unknown
@@ -166,13 +167,13 @@ func KeyShares(keys []*DKIMPart, weight int, silent bool) []WeightedPart {
 		if k.Score == nil {
 			continue
 		}
-		sum, known, limit = sum+*k.Score, known+1, min(limit, k.worst().Cap())
+		sum, known, limit = sum+*k.Score, known+1, min(limit, k.worstSeverity().Cap())
 		if keys[worst].Score == nil || *k.Score < *keys[worst].Score {
 			worst = i
 		}
 	}
 	list[worst].Weight = weight
-	if !slices.ContainsFunc(keys, func(k *DKIMPart) bool { return !k.void() }) {
+	if !slices.ContainsFunc(keys, func(k *DKIMPart) bool { return !k.isIneffective() }) {
 		limit = 0 // no signature verifies
 	}
 	if known > 0 {
@@ -182,19 +183,19 @@ func KeyShares(keys []*DKIMPart, weight int, silent bool) []WeightedPart {
 }
 
 type keyEvidence struct {
-	domain   string
-	tried    int
-	search   dkim.Search
-	silent   bool // the domain sends no mail
-	unsure   bool // whether it sends any is unknown
-	services []*provider.Service
+	domain        string
+	tried         int
+	search        dkim.Search
+	sendsNoMail   bool // the domain sends no mail
+	senderUnknown bool // whether it sends any is unknown
+	services      []*provider.Service
 }
 
 const fromSender rule.Source = "sender"
 
 // Unanswered implements [rule.Unanswerer].
 func (e *keyEvidence) Unanswered() []rule.Source {
-	if e.unsure {
+	if e.senderUnknown {
 		return []rule.Source{fromSender}
 	}
 	return nil
@@ -217,7 +218,7 @@ func (e *keyEvidence) advice() string {
 		"If it is not signed, set up signing. " + strings.Join(signs, " ")
 }
 
-func (e *keyEvidence) none() rule.Failures {
+func (e *keyEvidence) noKey() rule.Failures {
 	if e.tried == 0 {
 		return nil
 	}
@@ -244,7 +245,7 @@ var keyRules = rule.Rules[*keyEvidence]{{
 	Code: "check.dkim.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 6376 section 3.6.2",
 	Title: "DKIM selectors could not be looked up", Requirement: "The name servers answer for the common selectors",
 	Advice: "Check that every name server of the domain answers TXT queries, and try again.",
-	When:   func(e *keyEvidence) bool { return !e.silent },
+	When:   func(e *keyEvidence) bool { return !e.sendsNoMail },
 	Fails: func(e *keyEvidence) rule.Failures {
 		if !e.unanswered() {
 			return nil
@@ -257,11 +258,11 @@ var keyRules = rule.Rules[*keyEvidence]{{
 	Title: "No DKIM key found, and none is needed", Requirement: "The domain sends mail, which a DKIM key is for",
 	Advice: "Leave it: mail that claims to come from the domain cannot be signed for it without a key.",
 	Fails: func(e *keyEvidence) rule.Failures {
-		if e.silent && e.search.WildcardRevoked {
+		if e.sendsNoMail && e.search.WildcardRevoked {
 			return rule.Fail("%s sends no mail, as far as its records tell, and the wildcard *._domainkey.%s with an empty "+
 				"key (p=) revokes every selector, as is recommended for such a domain.", e.domain, e.domain)
 		}
-		return rule.FailIf(e.silent, "%s sends no mail, as far as its records tell.", e.domain)
+		return rule.FailIf(e.sendsNoMail, "%s sends no mail, as far as its records tell.", e.domain)
 	},
 }, {
 	Code: "check.dkim.none", Severity: diag.Error, StateIfFailed: diag.Missing,
@@ -273,7 +274,7 @@ var keyRules = rule.Rules[*keyEvidence]{{
 		if !e.search.None {
 			return nil
 		}
-		return e.none()
+		return e.noKey()
 	},
 }, {
 	Code: "check.dkim.selector", Severity: diag.Info, StateIfFailed: diag.Unknown,
@@ -281,7 +282,7 @@ var keyRules = rule.Rules[*keyEvidence]{{
 	Title: "No DKIM key found at the common selectors", Requirement: "There is a key at one of the common selectors",
 	Advice: "Check again with the selectors that your mail is signed with (s= in the field DKIM-Signature of a " +
 		"message): selectors cannot be listed, only tried.",
-	When: func(e *keyEvidence) bool { return !e.search.None || e.unsure }, Fails: (*keyEvidence).none,
+	When: func(e *keyEvidence) bool { return !e.search.None || e.senderUnknown }, Fails: (*keyEvidence).noKey,
 }}
 
 var keyTexts = rule.Texts{

@@ -12,7 +12,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 )
 
-// A Domain has the parts that every whole about a domain needs. [AskDomain] starts them.
+// A Domain has the parts that every composite about a domain needs. [AskDomain] starts them.
 type Domain struct {
 	SPF    *Part[spf.LookupReport]
 	DKIM   []*DKIMPart // the keys that count
@@ -20,8 +20,8 @@ type Domain struct {
 	BIMI   *Part[bimi.LookupReport]
 	TLSRPT *Part[tlsrpt.LookupReport]
 
-	Silent bool // the domain says that it sends no mail
-	Doubt  bool // it says that it sends no mail, but has a key to sign mail with
+	SendsNoMail   bool // the domain says that it sends no mail
+	Contradictory bool // it says that it sends no mail, but has a key to sign mail with
 
 	keys *Keys
 }
@@ -40,17 +40,17 @@ func AskDomain(run *Run, domain diag.Domain, ip diag.IP, selectors []diag.Select
 // Conclude draws the conclusions from all parts together, after [Run.Wait] has returned.
 func (d *Domain) Conclude() {
 	d.DKIM = d.keys.Parts(d.SPF)
-	d.Doubt = Doubtful(d.SPF, d.DKIM)
-	d.Silent = Silent(d.SPF) && !d.Doubt
-	d.SPF.Partially(func(r *spf.LookupReport) bool { return r.Partial })
-	d.DMARC.Partially(func(r *dmarc.LookupReport) bool { return r.Partial })
-	d.BIMI.Partially(func(r *bimi.LookupReport) bool { return r.Partial })
-	d.TLSRPT.Partially(func(r *tlsrpt.LookupReport) bool { return r.Partial })
+	d.Contradictory = CheckContradiction(d.SPF, d.DKIM)
+	d.SendsNoMail = SendsNoMail(d.SPF) && !d.Contradictory
+	d.SPF.MarkPartial(func(r *spf.LookupReport) bool { return r.Partial })
+	d.DMARC.MarkPartial(func(r *dmarc.LookupReport) bool { return r.Partial })
+	d.BIMI.MarkPartial(func(r *bimi.LookupReport) bool { return r.Partial })
+	d.TLSRPT.MarkPartial(func(r *tlsrpt.LookupReport) bool { return r.Partial })
 	if d.DMARC.Result != nil && d.DMARC.Result.Inherited {
-		d.DMARC.Foreign()
+		d.DMARC.MarkForeign()
 	}
 	if d.BIMI.Result != nil && d.BIMI.Result.Inherited {
-		d.BIMI.Foreign()
+		d.BIMI.MarkForeign()
 	}
 }
 
@@ -67,10 +67,10 @@ func (d *Domain) Shorten(others ...interface{ Shorten() }) {
 	}
 }
 
-// Absent leaves of the parts of a whole only that the domain does not exist.
-func (d *Domain) Absent(parts []WeightedPart) {
+// MarkNonexistent leaves of the parts only that the domain does not exist.
+func (d *Domain) MarkNonexistent(parts []WeightedPart) {
 	for _, p := range parts {
-		p.Absent()
+		p.MarkNonexistent()
 	}
 	d.DKIM = d.DKIM[:1]
 	d.DKIM[0].Selector = ""

@@ -30,10 +30,10 @@ func Example() {
 	dmarcPart := compose.Ask(run, compose.DMARC, dmarc.Lookup, dmarc.LookupRequest{Domain: domain})
 	run.Wait()
 
-	whole := compose.Whole{Parts: []compose.WeightedPart{
+	whole := compose.Composite{Parts: []compose.WeightedPart{
 		{Summary: &spfPart.Summary, Weight: 50}, {Summary: &dmarcPart.Summary, Weight: 50},
 	}}
-	v := whole.Sum()
+	v := whole.Verdict()
 	fmt.Println(v.Headline)
 	for _, f := range v.Findings {
 		fmt.Println(f.Severity, f.Target, f.Title)

@@ -2,7 +2,7 @@ package compose
 
 // Named lists the codes, and beginnings of codes, that the tables of this package name.
 func Named() (list []string) {
-	for code, r := range roots {
+	for code, r := range causesOf {
 		list = append(append(list, string(code)), r.causes...)
 	}
 	for begin := range effects {
@@ -11,7 +11,7 @@ func Named() (list []string) {
 	for code := range gates {
 		list = append(list, string(code))
 	}
-	for _, code := range lookups {
+	for _, code := range lookupCodes {
 		list = append(list, string(code))
 	}
 	return list

@@ -22,7 +22,7 @@ func keysOf(t *testing.T, w *diagtest.World, silent bool, services []*provider.S
 	run := Start(t.Context(), w.Env())
 	keys := FindKeys(run, domain, selectors)
 	run.Wait()
-	return keys.parts(&keyEvidence{silent: silent, services: services})
+	return keys.parts(&keyEvidence{sendsNoMail: silent, services: services})
 }
 
 // Reports where no key was found: a key that was not requested is never called missing.
@@ -111,7 +111,7 @@ func TestKeyShares(t *testing.T) {
 	key := func(score int) *DKIMPart {
 		return &DKIMPart{Part: Part[dkim.LookupReport]{Summary: *part(DKIM, score)}}
 	}
-	shares := KeyShares([]*DKIMPart{key(100), key(50), key(90)}, 15, false)
+	shares := WeighKeys([]*DKIMPart{key(100), key(50), key(90)}, 15, false)
 	var weights []int
 	for _, s := range shares {
 		weights = append(weights, s.Weight)
@@ -120,12 +120,12 @@ func TestKeyShares(t *testing.T) {
 	require.Equal(t, 80, *shares[1].Rating)
 	unknown := key(0)
 	unknown.State, unknown.Score = diag.Unknown, nil
-	shares = KeyShares([]*DKIMPart{unknown}, 15, true)
+	shares = WeighKeys([]*DKIMPart{unknown}, 15, true)
 	require.Nil(t, shares[0].Rating)
-	require.False(t, shares[0].NoMatter, "it may be one to sign with")
+	require.False(t, shares[0].MayBeUnknown, "it may be one to sign with")
 	unknown.answered = true
-	require.True(t, KeyShares([]*DKIMPart{unknown}, 15, true)[0].NoMatter)
-	shares = KeyShares([]*DKIMPart{key(100), unknown}, 15, false)
+	require.True(t, WeighKeys([]*DKIMPart{unknown}, 15, true)[0].MayBeUnknown)
+	shares = WeighKeys([]*DKIMPart{key(100), unknown}, 15, false)
 	require.Equal(t, []any{15, (*int)(nil)}, []any{shares[1].Weight, shares[1].Rating}, "nobody knows what the mean would be")
 }
 
@@ -135,8 +135,8 @@ func TestVoid(t *testing.T) {
 		return &DKIMPart{Part: Part[dkim.LookupReport]{Summary: *part(DKIM, 69, fault{code: "dkim.key.revoked", severity: diag.Error})}}
 	}
 	good := &DKIMPart{Part: Part[dkim.LookupReport]{Summary: *part(DKIM, 100)}}
-	require.Equal(t, 0, *KeyShares([]*DKIMPart{revoked()}, 25, false)[0].Rating)
-	require.Equal(t, 69, *KeyShares([]*DKIMPart{revoked(), good}, 25, false)[0].Rating)
+	require.Equal(t, 0, *WeighKeys([]*DKIMPart{revoked()}, 25, false)[0].Rating)
+	require.Equal(t, 69, *WeighKeys([]*DKIMPart{revoked(), good}, 25, false)[0].Rating)
 	for _, tt := range []struct {
 		summary *Summary
 		points  int
@@ -176,6 +176,6 @@ func TestReverseRules(t *testing.T) {
 		}
 		require.Equal(t, []diag.Code{want}, codes, addr)
 	}
-	require.Equal(t, "a, b, c and 1 more", listed([]string{"a", "b", "c", "d"}))
+	require.Equal(t, "a, b, c and 1 more", listNames([]string{"a", "b", "c", "d"}))
 	diagtest.CoverRules(t, rules, seen)
 }

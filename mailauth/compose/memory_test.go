@@ -15,7 +15,7 @@ import (
 func TestRemembering(t *testing.T) {
 	world := diagtest.NewWorld(t)
 	world.Zone("example.com. MX 10 mx.example.com.\nmx.example.com. A 192.0.2.1\nexample.com. TXT \"a\"")
-	ctx := compose.Remembering(t.Context())
+	ctx := compose.WithMemory(t.Context())
 	ask := func() *mx.Report {
 		run := compose.Start(ctx, world.Env())
 		part := compose.Ask(run, compose.MX, mx.Lookup, mx.Request{Domain: diag.MustDomain("example.com")})

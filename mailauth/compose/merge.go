@@ -11,148 +11,152 @@ import (
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
-type told struct {
+type finding struct {
 	diag.Finding
 	part *Summary
 }
 
-func (t *told) effect() effect { return effectOf(t.Code, t.Severity) }
+func (f *finding) effect() effect { return effectOf(f.Code, f.Severity) }
 
 // cause returns the gravest finding of the list that causes this one; nil without any.
-func (t *told) cause(list []told) *told {
-	r, ok := roots[t.Code]
+func (f *finding) cause(list []finding) *finding {
+	r, ok := causesOf[f.Code]
 	if !ok {
 		return nil
 	}
-	var found *told
-	open := t.hosts() // those without a reported cause
+	var found *finding
+	unexplained := f.hosts() // those without a reported cause
 	for i := range list {
 		other := &list[i]
-		begins := func(c string) bool { return strings.HasPrefix(string(other.Code), c) }
-		weighs := other.Severity > diag.Info || t.Severity == diag.Info || other.ours()
-		if r.grave {
-			weighs = other.Severity == diag.Critical
+		hasPrefix := func(c string) bool { return strings.HasPrefix(string(other.Code), c) }
+		graveEnough := other.Severity > diag.Info || f.Severity == diag.Info || other.aboutResolver()
+		if r.criticalOnly {
+			graveEnough = other.Severity == diag.Critical
 		}
 		about := func(host string) bool { return slices.Contains(other.hosts(), host) }
-		if other.Code == t.Code || !weighs || r.host && !slices.ContainsFunc(t.hosts(), about) || !slices.ContainsFunc(r.causes, begins) {
+		if other.Code == f.Code || !graveEnough || r.sameHost && !slices.ContainsFunc(f.hosts(), about) ||
+			!slices.ContainsFunc(r.causes, hasPrefix) {
 			continue
 		}
-		open = slices.DeleteFunc(open, about)
+		unexplained = slices.DeleteFunc(unexplained, about)
 		if found == nil || other.Severity > found.Severity {
 			found = other
 		}
 	}
-	if r.host && len(open) > 0 {
+	if r.sameHost && len(unexplained) > 0 {
 		return nil
 	}
 	return found
 }
 
-func (t *told) hosts() []string {
-	list := []string{t.Target}
-	if len(t.Places) > 0 {
+func (f *finding) hosts() []string {
+	list := []string{f.Target}
+	if len(f.Places) > 0 {
 		list = nil
 	}
-	for _, p := range t.Places {
+	for _, p := range f.Places {
 		list = append(list, p.Target)
 	}
 	return list
 }
 
-// attribute leaves out the findings whose cause is reported, or may exist. A finding graver than its cause is a fault
-// of its own. Failed lookups may be merged into one finding, but still count as causes.
-func (w *Whole) attribute(list, failed []told) (rest []told) {
+// dropConsequences leaves out the findings whose cause is reported, or may exist. A finding graver than its cause is a
+// fault of its own. Failed lookups may be merged into one finding, but still count as causes.
+func (c *Composite) dropConsequences(list, failed []finding) (rest []finding) {
 	causes := slices.Concat(list, failed)
 	for i := range list {
 		cause := list[i].cause(causes)
-		if cause == nil && !w.mayFollow(list[i].Code) || cause != nil && cause.Severity < list[i].Severity && !cause.ours() {
+		if cause == nil && !c.mayHaveCause(list[i].Code) || cause != nil && cause.Severity < list[i].Severity &&
+			!cause.aboutResolver() {
 			rest = append(rest, list[i])
 		}
 	}
 	return rest
 }
 
-// mayFollow reports whether a cause of the fault, which would be reported instead, is unknown.
-func (w *Whole) mayFollow(code diag.Code) bool {
-	r := roots[code]
+// mayHaveCause reports whether a cause of the fault, which would be reported instead, is unknown.
+func (c *Composite) mayHaveCause(code diag.Code) bool {
+	r := causesOf[code]
 	causes := func(open diag.Code) bool {
 		return slices.ContainsFunc(r.causes, func(c string) bool { return strings.HasPrefix(string(open), c) })
 	}
-	return !r.host && !r.grave && slices.ContainsFunc(w.parts(), func(p *Summary) bool {
+	return !r.sameHost && !r.criticalOnly && slices.ContainsFunc(c.allParts(), func(p *Summary) bool {
 		return slices.ContainsFunc(p.verdict.Open(), causes)
 	})
 }
 
-// lookups are the codes, apart from those that end in "record.unknown", of failed lookups about the domain. They
+// lookupCodes are the codes, apart from those that end in "record.unknown", of failed lookups about the domain. They
 // nearly always fail together.
-var lookups = []diag.Code{"dmarc.record.inherited.unknown", "dmarc.mail.unknown", "mtasts.mx.unknown",
+var lookupCodes = []diag.Code{"dmarc.record.inherited.unknown", "dmarc.mail.unknown", "mtasts.mx.unknown",
 	"dnssec.answer.unavailable", "dnssec.ds.unavailable", "mx.lookup.unknown", "smtp.mx.unknown",
 	"mx.domain.address.unknown", "bimi.dmarc.unknown", "dane.mx.unknown", "score.address.unknown",
 	"check.part.unavailable", "check.part.timeout"}
 
-// aside are the codes about auxiliary queries of a part, which say nothing about the domain: its name need not have
-// the records that DNSSEC is tested with.
-var aside = []string{"dnssec.answer.nodata"}
+// auxiliaryCodes are the codes about auxiliary queries of a part, which say nothing about the domain: its name need not
+// have the records that DNSSEC is tested with.
+var auxiliaryCodes = []string{"dnssec.answer.nodata"}
 
-func (t *told) ours() bool { return slices.Contains(ours, string(t.Code)) }
+func (f *finding) aboutResolver() bool { return slices.Contains(resolverCodes, string(f.Code)) }
 
-// merge merges the findings of all parts into one list without duplicates, the worst first.
-func (w *Whole) merge() []told {
-	var all, failed []told
-	for _, p := range w.parts() {
-		for _, f := range p.Findings {
-			t := told{f, p}
+// mergedFindings merges the findings of all parts into one list without duplicates, the worst first.
+func (c *Composite) mergedFindings() []finding {
+	var all, failed []finding
+	for _, p := range c.allParts() {
+		for _, found := range p.Findings {
+			f := finding{found, p}
 			switch {
-			case slices.Contains(aside, string(t.Code)):
-			case t.ours():
-				t.Severity = diag.Info
-				all = append(all, t)
-			case strings.HasSuffix(string(t.Code), ".record.unknown") || slices.Contains(lookups, t.Code):
-				failed = append(failed, t)
+			case slices.Contains(auxiliaryCodes, string(f.Code)):
+			case f.aboutResolver():
+				f.Severity = diag.Info
+				all = append(all, f)
+			case strings.HasSuffix(string(f.Code), ".record.unknown") || slices.Contains(lookupCodes, f.Code):
+				failed = append(failed, f)
 			default:
-				all = append(all, t)
+				all = append(all, f)
 			}
 		}
 	}
-	all = append(all, w.lookups(failed)...)
-	all = slices.DeleteFunc(all, func(t told) bool { return w.unneeded(&t) })
-	list := w.attribute(all, failed)
+	all = append(all, c.mergeLookups(failed)...)
+	all = slices.DeleteFunc(all, func(f finding) bool { return c.isUnneeded(&f) })
+	list := c.dropConsequences(all, failed)
 	type fact struct {
 		code   diag.Code
 		detail string
 		key    string // two selectors with the same fault are two faults
 	}
 	seen := map[fact]bool{}
-	list = slices.DeleteFunc(list, func(t told) bool {
-		f := fact{t.Code, t.Detail, t.part.target}
-		again := seen[f]
-		seen[f] = true
+	list = slices.DeleteFunc(list, func(f finding) bool {
+		found := fact{f.Code, f.Detail, f.part.target}
+		again := seen[found]
+		seen[found] = true
 		return again
 	})
-	slices.SortStableFunc(list, func(a, b told) int {
+	slices.SortStableFunc(list, func(a, b finding) int {
 		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.effect(), b.effect()))
 	})
 	return list
 }
 
-// lookups merges the failed lookups of several parts into one finding. Those of a single part are kept as they are.
-func (w *Whole) lookups(failed []told) []told {
+// mergeLookups merges the failed lookups of several parts into one finding. Those of a single part are kept as they
+// are.
+func (c *Composite) mergeLookups(failed []finding) []finding {
 	var labels []string
-	for _, t := range failed {
-		if !slices.Contains(labels, t.part.kind.Label) {
-			labels = append(labels, t.part.kind.Label)
+	for _, f := range failed {
+		if !slices.Contains(labels, f.part.kind.Label) {
+			labels = append(labels, f.part.kind.Label)
 		}
 	}
 	if len(labels) < 2 {
 		return failed
 	}
-	worst := slices.MaxFunc(failed, func(a, b told) int { return cmp.Compare(a.Severity, b.Severity) })
-	if i := slices.IndexFunc(failed, func(t told) bool { return t.Advice == diag.AdviceRepairDNSSEC }); i >= 0 {
+	worst := slices.MaxFunc(failed, func(a, b finding) int { return cmp.Compare(a.Severity, b.Severity) })
+	if i := slices.IndexFunc(failed, func(f finding) bool { return f.Advice == diag.AdviceRepairDNSSEC }); i >= 0 {
 		worst = failed[i]
 	}
-	e := &lookupEvidence{labels: labels, all: !w.known(), detail: worst.Detail, bogus: worst.Advice == diag.AdviceRepairDNSSEC}
+	e := &lookupEvidence{labels: labels, all: !c.anyKnown(), detail: worst.Detail,
+		bogus: worst.Advice == diag.AdviceRepairDNSSEC}
 	s := Summarize(Kind{Code: worst.part.kind.Code, Label: "DNS"}, Judge(wholeRules, e, partTexts))
-	return kit.Map(s.Findings, func(f diag.Finding) told { return told{f, &s} })
+	return kit.Map(s.Findings, func(f diag.Finding) finding { return finding{f, &s} })
 }
 
 type lookupEvidence struct {
@@ -162,7 +166,7 @@ type lookupEvidence struct {
 	bogus  bool // resolvers refuse the answers of the domain
 }
 
-func (e *lookupEvidence) failed(cond bool, format string, args ...any) rule.Failures {
+func (e *lookupEvidence) failIf(cond bool, format string, args ...any) rule.Failures {
 	f := rule.FailIf(cond, format, args...)
 	if cond && e.bogus {
 		f[0].Advice = diag.AdviceRepairDNSSEC
@@ -176,7 +180,7 @@ var wholeRules = rule.Rules[*lookupEvidence]{{
 	Advice: "Check that every name server of the domain answers, and its delegation: until then mail to the domain and " +
 		"mail from it is deferred.",
 	Fails: func(e *lookupEvidence) rule.Failures {
-		return e.failed(e.all && len(e.labels) > 1, "Nothing could be examined. %s", e.detail)
+		return e.failIf(e.all && len(e.labels) > 1, "Nothing could be examined. %s", e.detail)
 	},
 }, {
 	Code: "check.lookups.failed", Severity: diag.Error, StateIfFailed: diag.Unknown,
@@ -184,7 +188,7 @@ var wholeRules = rule.Rules[*lookupEvidence]{{
 	Title: "DNS lookups failed for several parts", Requirement: "The DNS answers for all parts",
 	Advice: "Check that every name server of the domain answers for these names, and try again.",
 	Fails: func(e *lookupEvidence) rule.Failures {
-		return e.failed(len(e.labels) > 1, "%s could not be examined completely. %s",
+		return e.failIf(len(e.labels) > 1, "%s could not be examined completely. %s",
 			phrase.Series(e.labels, len(e.labels)), e.detail)
 	},
 }}

@@ -67,7 +67,7 @@ func TestNameRules(t *testing.T) {
 // An alias and a name without mail need no records of their own.
 func TestUnneeded(t *testing.T) {
 	missing := &Summary{kind: MTASTS, rules: map[diag.Code]rule.Description{"mtasts.record.missing": {State: diag.Missing}}}
-	one := told{diag.Finding{Code: "mtasts.record.missing", Severity: diag.Warning}, missing}
+	one := finding{diag.Finding{Code: "mtasts.record.missing", Severity: diag.Warning}, missing}
 	host := nameuse.Evidence{Name: "www.example.com", Organization: "example.com", Route: reception.RouteImplicit}
 	org := nameuse.Evidence{Name: "example.com", Organization: "example.com", Route: reception.RouteHosts}
 	for _, tt := range []struct {
@@ -82,9 +82,9 @@ func TestUnneeded(t *testing.T) {
 		{"organization at an implicit MX", nameuse.Evidence{Name: "example.com", Organization: "example.com", Route: reception.RouteImplicit}, true},
 		{"and a mail server answers there", nameuse.Evidence{Name: "example.com", Organization: "example.com", Route: reception.RouteImplicit, Service: smtpcheck.ServiceOffered}, false},
 	} {
-		w := Whole{Name: nameuse.Of(tt.evidence), Route: tt.evidence.Route}
-		require.Equal(t, tt.want, w.unneeded(&one), tt.name)
+		c := Composite{Name: nameuse.Of(tt.evidence), Route: tt.evidence.Route}
+		require.Equal(t, tt.want, c.isUnneeded(&one), tt.name)
 	}
-	none := Whole{}
-	require.False(t, none.unneeded(&one), "nobody asked what the name is")
+	none := Composite{}
+	require.False(t, none.isUnneeded(&one), "nobody asked what the name is")
 }

@@ -18,7 +18,7 @@ import (
 
 // A Kind is the subject of a part.
 type Kind struct {
-	Code  string // as findings of the whole name the part: "spf"
+	Code  string // as findings of the composite name the part: "spf"
 	Label string // in a sentence: "SPF"
 }
 
@@ -37,7 +37,7 @@ var (
 	Reputation = Kind{"reputation", "Reputation"}
 )
 
-// A Summary is the report of the whole about a part.
+// A Summary is what a composite reports about a part.
 type Summary struct {
 	State    diag.State     `json:"state" doc:"the outcome in a word; unknown: the servers did not say"`
 	Score    *int           `json:"score,omitempty" min:"0" max:"100" doc:"score of the part; absent where nothing can be scored"`
@@ -50,12 +50,12 @@ type Summary struct {
 	Err error `json:"-"`
 
 	kind    Kind
-	target  string // how findings of the whole name the part; empty: by the code of the kind
+	target  string // how findings of the composite name the part; empty: by the code of the kind
 	foreign bool   // the record belongs to another domain
 	partial bool   // the report itself says that something is unknown
 
-	view []view.Step // the steps in the part's own view
-	held int64       // how long resolvers keep the record of the part, in seconds
+	view       []view.Step // the steps in the part's own view
+	ttlSeconds int64       // how long resolvers keep the record of the part, in seconds
 
 	owner   string   // where the record of the part was looked for; empty where the part is not about one
 	records []string // those of the kind that are there
@@ -65,13 +65,13 @@ type Summary struct {
 	rules    map[diag.Code]rule.Description
 }
 
-// A Part is a diagnostic within a whole, with its report of type R.
+// A Part is a diagnostic within a composite, with its report of type R.
 type Part[R any] struct {
 	Summary
 	Result *R `json:"result,omitempty" doc:"the report of the part itself, with detail full; absent if it could not be made"`
 }
 
-// Detail is the level of detail that a whole reports about its parts.
+// Detail is the level of detail that a composite reports about its parts.
 type Detail string
 
 // The details.
@@ -96,17 +96,17 @@ type Report interface {
 	Rules() []rule.Description
 }
 
-// judged is the report of rules that belong to no report of a package.
-type judged struct {
+// judgedReport is the report of rules that belong to no report of a package.
+type judgedReport struct {
 	diag.Verdict
 	rules []rule.Description
 }
 
-func (j *judged) Rules() []rule.Description { return j.rules }
+func (j *judgedReport) Rules() []rule.Description { return j.rules }
 
-// Judge applies rules of a whole and returns a report, whose [Summary] is listed next to those of the parts.
+// Judge applies rules of a composite and returns a report, whose [Summary] is listed next to those of the parts.
 func Judge[E any](rules rule.Rules[E], e E, texts rule.Texts) Report {
-	return &judged{rules.Judge(e, texts), rules.Describe()}
+	return &judgedReport{rules.Judge(e, texts), rules.Describe()}
 }
 
 // A Run is several parts at work.
@@ -126,7 +126,7 @@ type Panics []*diag.GoPanic
 // Panicked returns the panics.
 func (p Panics) Panicked() []*diag.GoPanic { return p }
 
-func (r *Run) note(err error) {
+func (r *Run) notePanic(err error) {
 	if p, ok := errors.AsType[*diag.GoPanic](err); ok {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -138,7 +138,7 @@ func (r *Run) note(err error) {
 func Start(ctx context.Context, env *diag.Env) *Run {
 	env = env.Cached()
 	if ctx.Value(memoryKey{}) != nil {
-		env = env.WithResolver(noting{env.DNS()})
+		env = env.WithResolver(recorder{env.DNS()})
 	}
 	return &Run{ctx: smtp.Sharing(ctx), env: env}
 }
@@ -149,11 +149,11 @@ func (r *Run) Do(f func(context.Context, *diag.Env)) {
 	r.group.Go(func() {
 		ctx, cancel := diag.Within(r.ctx, partTime)
 		defer cancel()
-		_, err := guarded(ctx, r.env, func(ctx context.Context, env *diag.Env) (any, error) {
+		_, err := catchPanic(ctx, r.env, func(ctx context.Context, env *diag.Env) (any, error) {
 			f(ctx, env)
 			return nil, nil
 		})
-		r.note(err)
+		r.notePanic(err)
 	})
 }
 
@@ -176,10 +176,10 @@ func Go[R any, P interface {
 	r.group.Go(func() {
 		ctx, cancel := diag.Within(r.ctx, partTime)
 		defer cancel()
-		report, err := guarded(ctx, r.env, f)
+		report, err := catchPanic(ctx, r.env, f)
 		if err != nil {
-			r.note(err)
-			p.Summary = failed(kind, err)
+			r.notePanic(err)
+			p.Summary = failedSummary(kind, err)
 			return
 		}
 		p.Result = report
@@ -193,10 +193,13 @@ func Ask[Q, R any, P interface {
 	*R
 	Report
 }](r *Run, kind Kind, lookup func(context.Context, *diag.Env, Q) (P, error), req Q) *Part[R] {
-	return Go(r, kind, func(ctx context.Context, env *diag.Env) (P, error) { return once(ctx, env, kind, lookup, req) })
+	return Go(r, kind, func(ctx context.Context, env *diag.Env) (P, error) {
+		return rememberedLookup(ctx, env, kind, lookup, req)
+	})
 }
 
-func guarded[T any](ctx context.Context, env *diag.Env, f func(context.Context, *diag.Env) (T, error)) (v T, err error) {
+func catchPanic[T any](ctx context.Context, env *diag.Env, f func(context.Context, *diag.Env) (T, error)) (v T,
+	err error) {
 	if p := diag.Catch(func() { v, err = f(ctx, env) }); p != nil {
 		return v, p
 	}
@@ -217,7 +220,7 @@ func Summarize(kind Kind, report Report) Summary {
 		Held() int64
 		Owner() (string, []string)
 	}); ok {
-		s.held = r.Held()
+		s.ttlSeconds = r.Held()
 		s.owner, s.records = r.Owner()
 	}
 	if r, ok := report.(interface{ View() *view.View }); ok && len(v.Recommendations) > 0 {
@@ -229,13 +232,13 @@ func Summarize(kind Kind, report Report) Summary {
 	return s
 }
 
-// Partially marks the part as partial if its report says that something is unknown.
-func (p *Part[R]) Partially(partial func(*R) bool) {
+// MarkPartial marks the part as partial if its report says that something is unknown.
+func (p *Part[R]) MarkPartial(partial func(*R) bool) {
 	p.partial = p.partial || p.Result != nil && partial(p.Result)
 }
 
-// Answered marks the part as unknown although no query failed: there was nothing to query.
-func (s *Summary) Answered() { s.answered = true }
+// MarkAnswered marks the part as unknown although no query failed: there was nothing to query.
+func (s *Summary) MarkAnswered() { s.answered = true }
 
 // Add adds to the part the operation's own findings about it; the part's report is unchanged.
 func (s *Summary) Add(report Report) {
@@ -249,7 +252,7 @@ func (s *Summary) Add(report Report) {
 	s.Findings = slices.Concat(s.Findings, v.Findings)
 	slices.SortStableFunc(s.Findings, func(a, b diag.Finding) int { return int(b.Severity) - int(a.Severity) })
 	s.verdict.Recommendations = slices.Concat(s.verdict.Recommendations, v.Recommendations)
-	worst := s.worst()
+	worst := s.worstSeverity()
 	if !s.Known() || s.State == diag.Missing || worst < diag.Warning {
 		return
 	}
@@ -262,21 +265,22 @@ func (s *Summary) Add(report Report) {
 	}
 }
 
-// Gone reports whether the part has found that the domain does not exist.
-func (s *Summary) Gone() bool {
+// Nonexistent reports whether the part has found that the domain does not exist.
+func (s *Summary) Nonexistent() bool {
 	return slices.ContainsFunc(s.Findings, func(f diag.Finding) bool {
-		return strings.HasSuffix(string(f.Code), ".domain."+ground.Specs[ground.NoName].Suffix) || strings.HasSuffix(string(f.Code), ".domain.missing")
+		return strings.HasSuffix(string(f.Code), ".domain."+ground.Specs[ground.NoName].Suffix) ||
+			strings.HasSuffix(string(f.Code), ".domain.missing")
 	})
 }
 
-// named sets how findings of the whole name the part, where there are several of a kind: "dkim:s1".
-func (s *Summary) named(target string) { s.target = target }
+// setTarget sets how findings of the composite name the part, where there are several of a kind: "dkim:s1".
+func (s *Summary) setTarget(target string) { s.target = target }
 
-// Foreign says that the record belongs to another domain, such as the organizational domain of a subdomain: the part's
-// suggested values are not advice for this domain.
-func (s *Summary) Foreign() { s.foreign = true }
+// MarkForeign says that the record belongs to another domain, such as the organizational domain of a subdomain: the
+// part's suggested values are not advice for this domain.
+func (s *Summary) MarkForeign() { s.foreign = true }
 
-// Target returns the name of the part in findings of the whole.
+// Target returns the name of the part in findings of the composite.
 func (s *Summary) Target() string {
 	if s.target != "" {
 		return s.target
@@ -291,50 +295,52 @@ func (s *Summary) Verdict() diag.Verdict { return s.verdict }
 func (s *Summary) Known() bool { return s.State != diag.Unknown }
 
 // Works reports whether the part is known and has no error.
-func (s *Summary) Works() bool { return s.Known() && s.State != diag.Missing && s.worst() < diag.Error }
+func (s *Summary) Works() bool {
+	return s.Known() && s.State != diag.Missing && s.worstSeverity() < diag.Error
+}
 
 // Fails reports whether the part is known to have an error; an unknown is not an error.
-func (s *Summary) Fails() bool { return s.worst() >= diag.Error }
+func (s *Summary) Fails() bool { return s.worstSeverity() >= diag.Error }
 
-// worst is the severity of the gravest finding about the domain that is not ignorance.
-func (s *Summary) worst() diag.Severity {
+// worstSeverity is the severity of the gravest finding about the domain that is not ignorance.
+func (s *Summary) worstSeverity() diag.Severity {
 	worst := diag.Info
 	for _, f := range s.Findings {
-		if !s.ignorance(f.Code) && !slices.Contains(ours, string(f.Code)) {
+		if !s.isUnknown(f.Code) && !slices.Contains(resolverCodes, string(f.Code)) {
 			worst = max(worst, f.Severity)
 		}
 	}
 	return worst
 }
 
-// void reports whether the subject has no effect, or one contrary to its purpose: then it earns nothing, like a
-// missing record.
-func (s *Summary) void() bool {
-	return s.worst() == diag.Critical ||
-		slices.ContainsFunc(s.Findings, func(f diag.Finding) bool { return slices.Contains(voids, f.Code) })
+// isIneffective reports whether the subject has no effect, or one contrary to its purpose: then it earns nothing, like
+// a missing record.
+func (s *Summary) isIneffective() bool {
+	return s.worstSeverity() == diag.Critical ||
+		slices.ContainsFunc(s.Findings, func(f diag.Finding) bool { return slices.Contains(ineffectiveCodes, f.Code) })
 }
 
-// voids are codes of findings that are no more than an error, and with which the part still has no effect.
-var voids = []diag.Code{
+// ineffectiveCodes are codes of findings that are no more than an error, and with which the part still has no effect.
+var ineffectiveCodes = []diag.Code{
 	"dkim.key.revoked",   // no signature verifies (RFC 6376 section 3.6.1)
 	"spf.voids.exceeded", // permerror (RFC 7208 section 4.6.4)
 }
 
-func (s *Summary) ignorance(code diag.Code) bool { return s.rules[code].State == diag.Unknown }
+func (s *Summary) isUnknown(code diag.Code) bool { return s.rules[code].State == diag.Unknown }
 
-// Absent leaves of the part only that the domain does not exist.
-func (s *Summary) Absent() {
+// MarkNonexistent leaves of the part only that the domain does not exist.
+func (s *Summary) MarkNonexistent() {
 	s.State, s.Score, s.Band, s.Record, s.Findings = diag.Missing, nil, diag.Undetermined, "", []diag.Finding{}
 	s.Headline, s.Sub = "Domain does not exist", "There is nothing to examine. Check the spelling of the domain."
 }
 
-func failed(kind Kind, err error) Summary {
+func failedSummary(kind Kind, err error) Summary {
 	s := Summarize(kind, Judge(partRules, err, partTexts))
 	s.Err = err
 	return s
 }
 
-// Rules describes the rules of a whole apart from those of its parts.
+// Rules describes the rules of a composite apart from those of its parts.
 func Rules() []rule.Description {
 	return slices.Concat(partRules.Describe(), wholeRules.Describe(), keyRules.Describe(), senderRules.Describe(),
 		mailboxRules.Describe(), nameRules.Describe())
@@ -363,7 +369,8 @@ var partRules = rule.Rules[error]{{
 	Title: "Check ended early", Requirement: "The part comes to an end",
 	Advice: "Try again; tell the operator of this service if it happens again: the domain need not be at fault.",
 	Fails: func(err error) rule.Failures {
-		return rule.FailIf(err != nil && !isTimeout(err) && !isUnavailable(err), "An internal error ended this part of the check.")
+		return rule.FailIf(err != nil && !isTimeout(err) && !isUnavailable(err), "An internal error ended this part of the "+
+			"check.")
 	},
 }}
 

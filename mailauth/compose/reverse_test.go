@@ -23,7 +23,7 @@ func TestConfirmed(t *testing.T) {
 		{"reverse zone fails", "SERVFAIL", "mx.example.com", "NOERROR", false, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := confirmed(&resolve.ReverseReport{
+			got := forwardConfirmed(&resolve.ReverseReport{
 				Rcode: tt.rcode, ForwardConfirmed: tt.confirmed, Forward: []resolve.Forward{{Hostname: tt.host, Rcode: tt.forward}},
 			})
 			if tt.want == nil {

@@ -36,35 +36,35 @@ func LookupReverse(ctx context.Context, env *diag.Env, addresses []netip.Addr) [
 				return
 			}
 			list[i].Hostnames = r.Hostnames
-			list[i].ForwardConfirmed = confirmed(r)
+			list[i].ForwardConfirmed = forwardConfirmed(r)
 		})
 	}
 	g.Wait()
 	return list
 }
 
-// confirmed reports whether a name is forward-confirmed; nil if the servers did not answer.
-func confirmed(r *resolve.ReverseReport) *bool {
-	said := func(rcode string) bool {
+// forwardConfirmed reports whether a name is forward-confirmed; nil if the servers did not answer.
+func forwardConfirmed(r *resolve.ReverseReport) *bool {
+	answered := func(rcode string) bool {
 		return rcode == dns.RcodeToString[dns.RcodeSuccess] || rcode == dns.RcodeToString[dns.RcodeNameError]
 	}
-	open := func(f resolve.Forward) bool {
-		_, err := diag.ParseDomain(f.Hostname) // an invalid host name was not looked up, and is not confirmed
-		return err == nil && !said(f.Rcode)    // silence has no code
+	unanswered := func(f resolve.Forward) bool {
+		_, err := diag.ParseDomain(f.Hostname)  // an invalid host name was not looked up, and is not confirmed
+		return err == nil && !answered(f.Rcode) // silence has no code
 	}
-	if !r.ForwardConfirmed && (!said(r.Rcode) || slices.ContainsFunc(r.Forward, open)) {
+	if !r.ForwardConfirmed && (!answered(r.Rcode) || slices.ContainsFunc(r.Forward, unanswered)) {
 		return nil
 	}
 	return new(r.ForwardConfirmed)
 }
 
-// ReverseOpen reports whether the reverse DNS of an address was not answered.
-func ReverseOpen(list []ReverseName) bool {
+// ReverseUnknown reports whether the reverse DNS of an address was not answered.
+func ReverseUnknown(list []ReverseName) bool {
 	return slices.ContainsFunc(list, func(n ReverseName) bool { return n.ForwardConfirmed == nil })
 }
 
-// ReverseRules makes the rules about the names of addresses that send mail, for the table of a whole. A failure at one
-// address is final, even if others are unknown.
+// ReverseRules makes the rules about the names of addresses that send mail, for the table of a composite. A failure at
+// one address is final, even if others are unknown.
 func ReverseRules[E any](names func(E) []ReverseName) rule.Rules[E] {
 	any := func(e E) bool { return len(names(e)) > 0 }
 	each := func(all string, fails func(ReverseName) rule.Failures) func(E) rule.Failures {
@@ -79,10 +79,12 @@ func ReverseRules[E any](names func(E) []ReverseName) rule.Rules[E] {
 		Requirement: "The name servers answer for the reverse DNS of every sending address",
 		Advice:      "Check the name servers of the reverse zone: receivers that get no answer defer mail.",
 		When:        any,
-		Fails: each("Whether %d sending addresses have names that lead back to them is not known.", func(n ReverseName) rule.Failures {
-			return rule.FailIf(n.ForwardConfirmed == nil, "Whether %s has a name in reverse DNS that leads back to it is not known.",
-				n.Address).About(n.Address.String())
-		}),
+		Fails: each("Whether %d sending addresses have names that lead back to them is not known.",
+			func(n ReverseName) rule.Failures {
+				return rule.FailIf(n.ForwardConfirmed == nil, "Whether %s has a name in reverse DNS that leads back to it is not "+
+					"known.",
+					n.Address).About(n.Address.String())
+			}),
 	}, {
 		Code: "check.ptr.missing", Severity: diag.Warning, HoldsWhenUnanswered: true, Ref: "RFC 1912 section 2.1",
 		Title: "Sending address has no name in reverse DNS", Requirement: "Every sending address has a name in reverse DNS",
@@ -101,14 +103,15 @@ func ReverseRules[E any](names func(E) []ReverseName) rule.Rules[E] {
 		When: any,
 		Fails: each("%d sending addresses have names that do not have these addresses.", func(n ReverseName) rule.Failures {
 			return rule.FailIf(n.ForwardConfirmed != nil && !*n.ForwardConfirmed && len(n.Hostnames) > 0,
-				"%s has the name %s, which does not have this address.", n.Address, listed(n.Hostnames)).About(n.Address.String())
+				"%s has the name %s, which does not have this address.", n.Address,
+				listNames(n.Hostnames)).About(n.Address.String())
 		}),
 	}}
 }
 
 const maxNames = 3
 
-func listed(list []string) string {
+func listNames(list []string) string {
 	if more := len(list) - maxNames; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(list[:maxNames], ", "), more)
 	}
@@ -161,9 +164,9 @@ func SendingAddresses(ctx context.Context, env *diag.Env, domain diag.Domain) []
 	return list
 }
 
-// Silent reports whether the domain says that it sends no mail: its SPF record is valid and authorizes no host (RFC
-// 7208 section 10.1.2).
-func Silent(p *Part[spf.LookupReport]) bool {
+// SendsNoMail reports whether the domain says that it sends no mail: its SPF record is valid and authorizes no host
+// (RFC 7208 section 10.1.2).
+func SendsNoMail(p *Part[spf.LookupReport]) bool {
 	if p.Result == nil || !p.Result.Valid || !p.Result.Found {
 		return false
 	}
@@ -183,17 +186,17 @@ func Parked(p *Part[spf.LookupReport]) bool {
 // Sends reports whether the domain seems to send mail, whether it receives any or not: it has an SPF record that does
 // not deny that, or a key to sign with.
 func Sends(p *Part[spf.LookupReport], keys []*DKIMPart) bool {
-	return p.Result != nil && p.Result.Found && !Silent(p) || signs(keys)
+	return p.Result != nil && p.Result.Found && !SendsNoMail(p) || hasWorkingKey(keys)
 }
 
-func signs(keys []*DKIMPart) bool {
+func hasWorkingKey(keys []*DKIMPart) bool {
 	return slices.ContainsFunc(keys, func(k *DKIMPart) bool { return k.Works() })
 }
 
-// Doubtful reports whether SPF authorizes no host although there is a key to sign with, and adds that to the SPF part.
-// Whether the domain sends mail is then unknown.
-func Doubtful(p *Part[spf.LookupReport], keys []*DKIMPart) bool {
-	doubt := Silent(p) && signs(keys)
+// CheckContradiction reports whether SPF authorizes no host although there is a key to sign with, and adds that to the
+// SPF part. Whether the domain sends mail is then unknown.
+func CheckContradiction(p *Part[spf.LookupReport], keys []*DKIMPart) bool {
+	doubt := SendsNoMail(p) && hasWorkingKey(keys)
 	p.Add(Judge(senderRules, doubt, senderTexts))
 	return doubt
 }
@@ -205,7 +208,8 @@ var senderRules = rule.Rules[bool]{{
 	Advice: "List every host and service that sends mail of the domain in its SPF record. If nobody sends any, revoke " +
 		"the DKIM key: an empty p= tells verifiers that it is out of use.",
 	Fails: func(doubt bool) rule.Failures {
-		return rule.FailIf(doubt, "The SPF record says that no host sends mail of the domain, and a DKIM key is there to sign it with.")
+		return rule.FailIf(doubt, "The SPF record says that no host sends mail of the domain, and a DKIM key is there to "+
+			"sign it with.")
 	},
 }}
 
@@ -299,8 +303,8 @@ var mailboxRules = rule.Rules[*mailboxEvidence]{{
 	},
 }}
 
-// senders returns the services that an SPF record authorizes and that can sign with the domain of a customer.
-func senders(p *Part[spf.LookupReport]) (list []*provider.Service) {
+// signingServices returns the services that an SPF record authorizes and that can sign with the domain of a customer.
+func signingServices(p *Part[spf.LookupReport]) (list []*provider.Service) {
 	if p.Result == nil {
 		return nil
 	}

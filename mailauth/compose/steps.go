@@ -7,78 +7,80 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// doers are those who can take the actions of a part that are not changes of the zone.
-var doers = map[Kind]view.Who{
+// actors are those who can take the actions of a part that are not changes of the zone.
+var actors = map[Kind]view.Who{
 	SPF: view.Zone, DKIM: view.Sender, DMARC: view.Zone, BIMI: view.Zone, MX: view.Zone, MTASTS: view.WebServer,
 	DANE: view.Zone, TLSRPT: view.Zone, SMTP: view.MailServer, DNSSEC: view.NameServer, Reputation: view.Sender,
 }
 
-// routes are the codes of findings about MX records in the part about mail servers.
-var routes = []diag.Code{"smtp.mx.unused", "smtp.mx.implicit", "smtp.mx.implicit.unknown", "smtp.mx.missing", "smtp.mx.null_beside",
-	"smtp.mx.literal", "smtp.mx.alias", "smtp.hosts.nxdomain", "smtp.hosts.address", "smtp.hosts.literal", "smtp.hosts.blocked"}
+// mxCodes are the codes of findings about MX records in the part about mail servers.
+var mxCodes = []diag.Code{"smtp.mx.unused", "smtp.mx.implicit", "smtp.mx.implicit.unknown", "smtp.mx.missing",
+	"smtp.mx.null_beside",
+	"smtp.mx.literal", "smtp.mx.alias", "smtp.hosts.nxdomain", "smtp.hosts.address", "smtp.hosts.literal",
+	"smtp.hosts.blocked"}
 
-func (t *told) who(value string) view.Who {
+func (f *finding) actor(value string) view.Who {
 	switch {
-	case t.part.kind == nameKind || value != "" && t.part.kind != MTASTS || slices.Contains(routes, t.Code):
+	case f.part.kind == nameKind || value != "" && f.part.kind != MTASTS || slices.Contains(mxCodes, f.Code):
 		return view.Zone
-	case t.Target != "" && t.effect() == acceptance && doers[t.part.kind] == "": // of an address
+	case f.Target != "" && f.effect() == acceptance && actors[f.part.kind] == "": // of an address
 		return view.Network
 	}
-	return doers[t.part.kind]
+	return actors[f.part.kind]
 }
 
-// loses reports whether mail is lost by the fault as long as it is there.
-func (t *told) loses() bool {
-	return t.Severity >= diag.Error && !t.part.ignorance(t.Code) && (t.effect() == loss || t.effect() == refusal)
+// losesMail reports whether mail is lost by the fault as long as it is there.
+func (f *finding) losesMail() bool {
+	return f.Severity >= diag.Error && !f.part.isUnknown(f.Code) && (f.effect() == loss || f.effect() == refusal)
 }
 
-func (t *told) step() view.Step {
-	s := view.Step{Code: t.Code, Severity: t.Severity, Title: t.Title, Text: t.Advice, Loses: t.loses(), Due: t.Due}
-	if t.part.kind != nameKind {
-		s.Places = []string{t.part.Target()}
+func (f *finding) step() view.Step {
+	s := view.Step{Code: f.Code, Severity: f.Severity, Title: f.Title, Text: f.Advice, Loses: f.losesMail(), Due: f.Due}
+	if f.part.kind != nameKind {
+		s.Places = []string{f.part.Target()}
 	}
 	return s
 }
 
-// ordered returns the findings in the order of their steps (CONTRACT 1.14), not by severity as in the list of
+// inStepOrder returns the findings in the order of their steps (CONTRACT 1.14), not by severity as in the list of
 // findings.
-func (w *Whole) ordered(list []told) []told {
+func (c *Composite) inStepOrder(list []finding) []finding {
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b told) int { return view.Urgency(a.step(), b.step(), w.Now) })
+	slices.SortStableFunc(list, func(a, b finding) int { return view.Urgency(a.step(), b.step(), c.Now) })
 	return list
 }
 
 // Steps returns the actions in order: one step for each recommendation of the verdict, with what belongs to it
 // according to the part, such as the record that announces a policy.
-func (w *Whole) Steps() []view.Step {
-	list := w.ordered(w.merge())
+func (c *Composite) Steps() []view.Step {
+	list := c.inStepOrder(c.mergedFindings())
 	steps := []view.Step{}
-	for _, r := range w.actions(list) {
-		i := slices.IndexFunc(list, func(t told) bool {
-			return t.Code == r.Code && (t.Advice == r.Detail || t.Title == r.Title)
+	for _, r := range c.recommendations(list) {
+		i := slices.IndexFunc(list, func(f finding) bool {
+			return f.Code == r.Code && (f.Advice == r.Detail || f.Title == r.Title)
 		})
 		if i < 0 || list[i].Severity == diag.Info {
 			continue
 		}
-		t := &list[i]
-		s := t.step()
-		s.Text, s.Value, s.Who = r.Detail, r.SuggestedValue, t.who(r.SuggestedValue)
-		if first := w.first(t); first != nil {
-			s.After, s.Wait = first.code, first.held
+		f := &list[i]
+		s := f.step()
+		s.Text, s.Value, s.Who = r.Detail, r.SuggestedValue, f.actor(r.SuggestedValue)
+		if first := c.blockedBy(f); first != nil {
+			s.After, s.Wait = first.code, first.ttlSeconds
 		}
-		if kind := t.part.recordType(t.Code); kind != "" {
-			s.Current = t.part.records[:min(len(t.part.records), maxCurrent)]
+		if kind := f.part.recordType(f.Code); kind != "" {
+			s.Current = f.part.records[:min(len(f.part.records), maxCurrent)]
 			if s.Value == "" { // a value has a place of its own
-				s.Name, s.Type = t.part.owner+".", kind
+				s.Name, s.Type = f.part.owner+".", kind
 			}
 		}
 		steps = append(steps, s)
 		if s.Value != "" {
-			steps[len(steps)-1], steps = t.part.publish(s), append(steps, t.part.beside(s)...)
+			steps[len(steps)-1], steps = f.part.withPlace(s), append(steps, f.part.followingSteps(s)...)
 		}
 	}
-	v := view.View{Steps: view.Order(steps, w.Now)}
-	place(&v, w.Domain)
+	v := view.View{Steps: view.Order(steps, c.Now)}
+	setPlaces(&v, c.Domain)
 	return v.Steps
 }
 
@@ -87,8 +89,10 @@ const maxCurrent = 10
 
 // policyRecords are the faults of MTA-STS whose cause lies in its TXT record; the others lie in the policy or the mail
 // servers.
-var policyRecords = []diag.Code{"mtasts.record.location", "mtasts.record.alias", "mtasts.record.missing.no_mail", "mtasts.record.wildcard",
-	"mtasts.record.version", "mtasts.record.stray", "mtasts.record.multiple", "mtasts.record.blank", "mtasts.record.syntax",
+var policyRecords = []diag.Code{"mtasts.record.location", "mtasts.record.alias", "mtasts.record.missing.no_mail",
+	"mtasts.record.wildcard",
+	"mtasts.record.version", "mtasts.record.stray", "mtasts.record.multiple", "mtasts.record.blank",
+	"mtasts.record.syntax",
 	"mtasts.record.joined", "mtasts.record.id.missing", "mtasts.record.id.invalid", "mtasts.record.repeated"}
 
 // recordType returns the type of the record that causes a finding of the part; empty if the cause is elsewhere.
@@ -98,14 +102,15 @@ func (s *Summary) recordType(code diag.Code) string {
 		return ""
 	case s.kind == MX:
 		return "MX"
-	case slices.Contains([]Kind{SPF, DKIM, DMARC, BIMI, TLSRPT}, s.kind), s.kind == MTASTS && slices.Contains(policyRecords, code):
+	case slices.Contains([]Kind{SPF, DKIM, DMARC, BIMI, TLSRPT}, s.kind), s.kind == MTASTS &&
+		slices.Contains(policyRecords, code):
 		return "TXT"
 	}
 	return ""
 }
 
-// publish says where the value of a step belongs, as the part's own view does.
-func (s *Summary) publish(step view.Step) view.Step {
+// withPlace says where the value of a step belongs, as the part's own view does.
+func (s *Summary) withPlace(step view.Step) view.Step {
 	for _, own := range s.view {
 		if own.Value == step.Value {
 			step.Name, step.Type = own.Name, own.Type
@@ -114,8 +119,8 @@ func (s *Summary) publish(step view.Step) view.Step {
 	return step
 }
 
-// beside returns the steps that follow one in the part's own view, for the same rule.
-func (s *Summary) beside(step view.Step) (list []view.Step) {
+// followingSteps returns the steps that follow one in the part's own view, for the same rule.
+func (s *Summary) followingSteps(step view.Step) (list []view.Step) {
 	i := slices.IndexFunc(s.view, func(own view.Step) bool { return own.Value == step.Value })
 	if i < 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 
 const maxShown = 80
 
-// Mark returns the mark of the part in a view of the whole.
+// Mark returns the mark of the part in a view of the composite.
 func (s *Summary) Mark() view.Mark {
 	switch {
 	case s.Unneeded():
@@ -29,18 +29,18 @@ func (s *Summary) Brief() string {
 	return s.Headline
 }
 
-// ViewOf starts the view of a whole, with the places of the values that its parts suggest.
+// ViewOf starts the view of a composite, with the places of the values that its parts suggest.
 func ViewOf(subject string, d diag.Domain, j diag.Verdict, partial bool) *view.View {
 	v := view.Of(subject, j, partial)
 	for _, begin := range []string{"Fix first: ", "Next step: "} {
 		v.Brief = strings.TrimPrefix(v.Brief, begin)
 	}
-	place(v, d)
+	setPlaces(v, d)
 	return v
 }
 
-// place states where to publish the values that are suggested for a domain.
-func place(v *view.View, d diag.Domain) {
+// setPlaces states where to publish the values that are suggested for a domain.
+func setPlaces(v *view.View, d diag.Domain) {
 	for begins, name := range map[string]string{
 		"v=spf1": "", "v=DMARC1": "_dmarc.", "v=STSv1": "_mta-sts.", "v=TLSRPTv1": "_smtp._tls.", "v=BIMI1": "default._bimi.",
 	} {
@@ -50,7 +50,7 @@ func place(v *view.View, d diag.Domain) {
 	v.PublishAt(nullMX, d.FQDN(), "MX")
 }
 
-// Draw adds the row of the part to a view of the whole, if there is one. Facts not in its summary come first.
+// Draw adds the row of the part to a view of the composite, if there is one. Facts not in its summary come first.
 func (p *Part[R]) Draw(d *view.Drawing, kind Kind, known ...string) {
 	if p != nil && p.State != "" {
 		d.Marked(p.Mark(), "", kind.Label, string(p.State), view.Join(append(known, p.Brief())...))

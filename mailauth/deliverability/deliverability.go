@@ -203,16 +203,16 @@ type scoring struct {
 type common = *compose.Domain
 
 func (s *scoring) conclude() {
-	s.gone = s.SPF.Gone() || !s.SPF.Known() && s.TLSRPT.Gone()
+	s.gone = s.SPF.Nonexistent() || !s.SPF.Known() && s.TLSRPT.Nonexistent()
 	s.Conclude()
-	s.quiet = s.IP.IsZero() && (s.Silent || compose.Parked(s.SPF) && !s.Sends())
+	s.quiet = s.IP.IsZero() && (s.SendsNoMail || compose.Parked(s.SPF) && !s.Sends())
 	s.SPF.Add(compose.Judge(addressRules, s, addressTexts))
-	s.reputation.Partially(func(r *ReputationReport) bool {
+	s.reputation.MarkPartial(func(r *ReputationReport) bool {
 		partial := func(a Address) bool { return a.Report == nil || a.Report.Partial }
 		return len(r.Unanswered()) > 0 || slices.ContainsFunc(r.Addresses, partial)
 	})
 	if r := s.reputation.Result; r != nil && len(r.Addresses) == 0 && r.open == nil {
-		s.reputation.Answered()
+		s.reputation.MarkAnswered()
 	}
 	if s.quiet {
 		r := &ReputationReport{Assumed: true, Addresses: []Address{}, Reverse: []compose.ReverseName{}, quiet: true}
@@ -223,11 +223,11 @@ func (s *scoring) conclude() {
 
 func (s *scoring) shares() []compose.WeightedPart {
 	list := []compose.WeightedPart{{Summary: &s.SPF.Summary, Weight: weightSPF}}
-	list = append(list, compose.KeyShares(s.DKIM, weightDKIM, s.Silent || s.quiet)...)
+	list = append(list, compose.WeighKeys(s.DKIM, weightDKIM, s.SendsNoMail || s.quiet)...)
 	return append(list,
 		compose.WeightedPart{Summary: &s.DMARC.Summary, Weight: weightDMARC},
 		compose.WeightedPart{Summary: &s.BIMI.Summary, Weight: weightBIMI},
-		compose.WeightedPart{Summary: &s.reputation.Summary, Weight: weightReputation, NoMatter: s.quiet},
+		compose.WeightedPart{Summary: &s.reputation.Summary, Weight: weightReputation, MayBeUnknown: s.quiet},
 		compose.WeightedPart{Summary: &s.TLSRPT.Summary, Weight: weightTLSRPT},
 	)
 }
@@ -238,17 +238,17 @@ func (s *scoring) report(ended time.Time) *Report {
 		Domain: s.domain, DomainUnicode: s.domain.UnicodeIfDifferent(), Email: s.Email, Timing: diag.NewTiming(s.began, ended),
 	}
 	if s.gone {
-		s.Absent(s.shares())
+		s.MarkNonexistent(s.shares())
 		r.Verdict = rules.Judge(s, texts)
 		for i := range r.Findings {
 			r.Findings[i].Target = "domain"
 		}
 	} else {
-		r.Name = s.common.Name(s.domain, compose.Uses{Route: s.route})
+		r.Name = s.common.Name(s.domain, compose.Facts{Route: s.route})
 		named := compose.NameRules(s.domain, r.Name, s.route)
-		w := compose.Whole{Domain: s.domain, Parts: s.shares(), Own: []*compose.Summary{&named}, Good: goodText(s.Silent), Open: openText(s),
+		w := compose.Composite{Domain: s.domain, Parts: s.shares(), Own: []*compose.Summary{&named}, Good: goodText(s.SendsNoMail), Incomplete: openText(s),
 			Name: r.Name, Route: s.route, Now: s.began, Sends: s.Sends()}
-		r.Verdict, r.Steps = w.Sum(), w.Steps()
+		r.Verdict, r.Steps = w.Verdict(), w.Steps()
 		r.Partial = w.Partial()
 	}
 	if s.Detail != compose.Full || s.gone {
@@ -279,7 +279,7 @@ func component[R any](p *compose.Part[R], weight int) *Component[R] {
 
 // dkimComponent merges all keys into one component: its state and texts are those of the worst key.
 func (s *scoring) dkimComponent() *Component[KeyReport] {
-	shares := compose.KeyShares(s.DKIM, weightDKIM, s.Silent || s.quiet)
+	shares := compose.WeighKeys(s.DKIM, weightDKIM, s.SendsNoMail || s.quiet)
 	worst := slices.IndexFunc(shares, func(p compose.WeightedPart) bool { return p.Weight > 0 })
 	c := &Component[KeyReport]{Weight: weightDKIM, Measured: shares[worst].Known()}
 	c.Summary = *shares[worst].Summary

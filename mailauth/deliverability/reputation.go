@@ -38,7 +38,7 @@ func (r *ReputationReport) Judgement() diag.Verdict { return r.verdict }
 // Unanswered implements [rule.Unanswerer]: the sending addresses are unknown if a lookup failed, and their names if
 // reverse DNS did not answer.
 func (r *ReputationReport) Unanswered() []rule.Source {
-	if r.open != nil || compose.ReverseOpen(r.Reverse) {
+	if r.open != nil || compose.ReverseUnknown(r.Reverse) {
 		return []rule.Source{"DNS"}
 	}
 	return nil

@@ -41,7 +41,7 @@ var addressRules = rule.Rules[*scoring]{{
 	Requirement: "Mail from the sending address can be authenticated",
 	Advice: "Add the address, or the service that it belongs to, to the SPF record of the domain, and have its mail " +
 		"signed with a DKIM key of the domain: large receivers refuse mail that neither authenticates.",
-	When: func(s *scoring) bool { return s.tested() != "" && !s.Silent },
+	When: func(s *scoring) bool { return s.tested() != "" && !s.SendsNoMail },
 	Fails: func(s *scoring) rule.Failures {
 		return rule.FailIf(s.tested() != eval.Pass && s.unsigned(), "SPF of %s gives %s for %s, and no DKIM key is published "+
 			"with which its mail could be signed.", s.domain, s.tested(), s.sender)
@@ -65,7 +65,7 @@ var addressRules = rule.Rules[*scoring]{{
 		"sender, and sign the mail. If it should not, keep the record: receivers refuse that mail.",
 	When: func(s *scoring) bool { return !s.sender.IsZero() },
 	Fails: func(s *scoring) rule.Failures {
-		return rule.FailIf(s.Silent, "The SPF record of %s lets no host send, so that mail from %s fails.",
+		return rule.FailIf(s.SendsNoMail, "The SPF record of %s lets no host send, so that mail from %s fails.",
 			s.domain, s.sender)
 	},
 }}

@@ -86,8 +86,8 @@ type Integrity struct {
 	DNSSEC *compose.Part[dnssec.Report] `json:"dnssec" doc:"whether the zone is signed"`
 }
 
-// Check examines the mail set-up of a domain. The error is a *[diag.InputError], that of the context if it ended, or wraps
-// [diag.ErrUnavailable] if nothing could be determined.
+// Check examines the mail set-up of a domain. The error is a *[diag.InputError], that of the context if it ended, or
+// wraps [diag.ErrUnavailable] if nothing could be determined.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
 		return nil, input.Invalid("domain", "is missing")
@@ -98,7 +98,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 		return nil, fmt.Errorf("checking %s: %w", req.Domain, err)
 	}
 	c.conclude()
-	if err := compose.Unavailable(c.shares(), c.mx.Err, c.SPF.Err, c.TLSRPT.Err); err != nil {
+	if err := compose.Unavailable(c.weightedParts(), c.mx.Err, c.SPF.Err, c.TLSRPT.Err); err != nil {
 		return nil, err
 	}
 	return c.report(env.Now()), nil
@@ -134,25 +134,26 @@ type check struct {
 
 	panics compose.Panics
 
-	gone bool // the domain does not exist
-	name nameuse.Name
+	nonexistent bool // the domain does not exist
+	name        nameuse.Name
 }
 
 type common = *compose.Domain
 
 func (c *check) conclude() {
-	c.gone = c.mx.Gone() || !c.mx.Known() && c.SPF.Gone()
+	c.nonexistent = c.mx.Nonexistent() || !c.mx.Known() && c.SPF.Nonexistent()
 	c.Conclude()
 	if c.mx.Result != nil && !c.mx.Result.ImplicitMX {
 		c.CheckMailboxes(kit.Map(c.mx.Result.Hosts, func(h mx.Host) string { return h.Host }))
 	}
-	c.mx.Partially(func(r *mx.Report) bool { return r.Partial })
-	c.mtasts.Partially(func(r *mtasts.Report) bool { return r.Partial })
-	c.dane.Partially(func(r *dane.Report) bool { return r.Partial })
+	c.mx.MarkPartial(func(r *mx.Report) bool { return r.Partial })
+	c.mtasts.MarkPartial(func(r *mtasts.Report) bool { return r.Partial })
+	c.dane.MarkPartial(func(r *dane.Report) bool { return r.Partial })
 	if c.smtp != nil {
-		c.smtp.Partially(func(r *smtpcheck.Report) bool { return r.Partial })
+		c.smtp.MarkPartial(func(r *smtpcheck.Report) bool { return r.Partial })
 	}
-	c.name = c.Name(c.Domain, compose.Uses{Route: c.route(), SMTP: c.smtp, MTASTS: c.mtasts, DANE: c.dane, DNSSEC: c.dnssec})
+	c.name = c.Name(c.Domain, compose.Facts{Route: c.route(), SMTP: c.smtp, MTASTS: c.mtasts, DANE: c.dane,
+		DNSSEC: c.dnssec})
 }
 
 // The weights of the parts in the score: mail that is lost or forged matters more than what would be good to have.
@@ -187,9 +188,9 @@ func (c *check) receives() bool {
 	return c.mx.Result != nil && c.mx.State != diag.Missing && !c.mx.Result.NullMX
 }
 
-func (c *check) shares() []compose.WeightedPart {
+func (c *check) weightedParts() []compose.WeightedPart {
 	list := []compose.WeightedPart{{Summary: &c.SPF.Summary, Weight: weightSPF}}
-	list = append(list, compose.KeyShares(c.DKIM, weightDKIM, c.Silent)...)
+	list = append(list, compose.WeighKeys(c.DKIM, weightDKIM, c.SendsNoMail)...)
 	list = append(list,
 		compose.WeightedPart{Summary: &c.DMARC.Summary, Weight: weightDMARC},
 		compose.WeightedPart{Summary: &c.BIMI.Summary, Weight: weightBIMI},
@@ -224,27 +225,28 @@ func (c *check) report(ended time.Time) *Report {
 		Panics: c.panics,
 	}
 	own := compose.Judge(rules, c, texts)
-	if c.gone {
-		c.Absent(c.shares())
+	if c.nonexistent {
+		c.MarkNonexistent(c.weightedParts())
 		r.Verdict, r.Ready = own.Judgement(), new(false)
 		for i := range r.Findings {
 			r.Findings[i].Target = "domain"
 		}
 	} else {
 		reverse, named := compose.Summarize(kindReverse, own), compose.NameRules(c.Domain, c.name, c.route())
-		w := compose.Whole{Domain: c.Domain, Parts: c.shares(), Own: []*compose.Summary{&named, &reverse}, Good: c.good(), Open: c.open(),
-			Withhold: c.withhold, Name: c.name, Route: c.route(), Now: c.began, LeftOut: c.leftOut(), Sends: c.Sends(),
-			Untested: c.Doubt || c.untested(),
+		w := compose.Composite{Domain: c.Domain, Parts: c.weightedParts(), Own: []*compose.Summary{&named, &reverse},
+			Good: c.goodText(), Incomplete: c.incompleteText(),
+			Withhold: c.withhold, Name: c.name, Route: c.route(), Now: c.began, LeftOut: c.leftOutParts(), Sends: c.Sends(),
+			Untested: c.Contradictory || c.untested(),
 		}
-		r.Verdict, r.Steps = w.Sum(), w.Steps()
+		r.Verdict, r.Steps = w.Verdict(), w.Steps()
 		r.Name, r.Ready, r.Partial = c.name, c.ready(&w), w.Partial()
 	}
-	if sends := c.Sends(); !c.gone && !c.Doubt && (sends || c.Silent) {
+	if sends := c.Sends(); !c.nonexistent && !c.Contradictory && (sends || c.SendsNoMail) {
 		r.SendsMail = &sends
 	}
 	r.Pillars = c.pillars()
 	r.Requirements = c.requirements()
-	if c.Detail != compose.Full || c.gone {
+	if c.Detail != compose.Full || c.nonexistent {
 		c.Shorten(c.mx, c.mtasts, c.dane, c.dnssec, c.smtp)
 	}
 	return r
@@ -252,7 +254,7 @@ func (c *check) report(ended time.Time) *Report {
 
 // ready reports whether mail works: a domain that sends mail but cannot receive replies is not ready, whatever its
 // parts say.
-func (c *check) ready(w *compose.Whole) *bool {
+func (c *check) ready(w *compose.Composite) *bool {
 	ready := w.Ready()
 	if ready != nil && c.name.Sends.Answer == nameuse.Yes && c.name.Receives.Answer == nameuse.No {
 		return new(false)
@@ -267,7 +269,7 @@ func (c *check) route() reception.Route {
 	return c.mx.Result.Route()
 }
 
-func (c *check) leftOut() []diag.ScopePart {
+func (c *check) leftOutParts() []diag.ScopePart {
 	if c.smtp != nil || !c.receives() {
 		return nil
 	}
@@ -287,8 +289,8 @@ func (c *check) pillars() Pillars {
 	}
 }
 
-// withhold keeps back a policy of MTA-STS that names a mail server whose MX record has to be changed first: one without an
-// address, or an alias.
+// withhold keeps back a policy of MTA-STS that names a mail server whose MX record has to be changed first: one without
+// an address, or an alias.
 func (c *check) withhold(value string) bool {
 	if c.mx.Result == nil || !strings.Contains(strings.ToLower(value), "stsv1") {
 		return false

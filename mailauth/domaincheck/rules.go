@@ -33,7 +33,7 @@ func (*Report) Rules() []rule.Description {
 var rules = append(rule.Rules[*check]{ground.NoDomain(rule.Rule[*check]{
 	Code: "check.domain.nxdomain",
 	Fails: func(c *check) rule.Failures {
-		return rule.FailIf(c.gone, "The DNS answers NXDOMAIN for %s, so that it can neither send nor receive mail.",
+		return rule.FailIf(c.nonexistent, "The DNS answers NXDOMAIN for %s, so that it can neither send nor receive mail.",
 			c.Domain)
 	},
 })}, compose.ReverseRules(func(c *check) []compose.ReverseName { return c.reverse })...)
@@ -42,13 +42,13 @@ var texts = rule.Texts{
 	"valid": {Headline: "Domain exists", Sub: "The parts say how it is set up for mail."},
 }
 
-func (c *check) good() diag.Text {
+func (c *check) goodText() diag.Text {
 	receives := c.receives()
 	switch {
-	case c.Silent && !receives:
+	case c.SendsNoMail && !receives:
 		return diag.Text{Headline: "Domain is set up well for having no mail",
 			Sub: "It says that it neither sends nor receives mail, and receivers can reject forgeries."}
-	case c.Silent:
+	case c.SendsNoMail:
 		return diag.Text{Headline: "Domain is ready to receive mail, and sends none",
 			Sub: "Mail arrives, and receivers can reject forgeries. Check again when records change."}
 	case !receives:
@@ -59,13 +59,13 @@ func (c *check) good() diag.Text {
 		Sub: "No part has a fault. Check again when records change or you add a sending service."}
 }
 
-func (c *check) open() diag.Text {
-	unknown := func(p compose.WeightedPart) bool { return !p.Known() && !p.NoMatter }
-	if c.smtp == nil && c.untested() && !slices.ContainsFunc(c.shares(), unknown) {
+func (c *check) incompleteText() diag.Text {
+	isUnknown := func(p compose.WeightedPart) bool { return !p.Known() && !p.MayBeUnknown }
+	if c.smtp == nil && c.untested() && !slices.ContainsFunc(c.weightedParts(), isUnknown) {
 		return diag.Text{Headline: "Records are in order; mail servers were not tested",
 			Sub: "No record has a fault. Check again with include_smtp to see whether the mail servers work."}
 	}
-	if !c.Silent && len(c.DKIM) == 1 && c.DKIM[0].Selector == "" && !c.DKIM[0].Known() {
+	if !c.SendsNoMail && len(c.DKIM) == 1 && c.DKIM[0].Selector == "" && !c.DKIM[0].Known() {
 		return diag.Text{Headline: "Set up well as far as seen; DKIM selector is not known",
 			Sub: "Everything else is in order. Check again with the selectors that your mail is signed with."}
 	}
@@ -99,7 +99,7 @@ type answer int
 
 const (
 	no answer = iota
-	open
+	unknown
 	yes
 )
 
@@ -115,7 +115,7 @@ func (c *check) requirements() []Requirement {
 		text string
 		met  answer
 	}
-	if c.gone {
+	if c.nonexistent {
 		return kit.Map(Receiver("").Values(), func(r string) Requirement {
 			return Requirement{Receiver(r), new(false), []string{"The domain must exist"}, []string{}, []string{}}
 		})
@@ -138,15 +138,15 @@ func (c *check) requirements() []Requirement {
 		{microsoft, base, []string{"Working sender and reply addresses", "Unsubscribe link", "Hygiene of lists"}},
 	}
 	var list []Requirement
-	for _, one := range all {
-		r := Requirement{Code: one.code, Missing: []string{}, Unknown: []string{}, NotChecked: one.unseen}
-		for _, cond := range one.conditions {
+	for _, receiver := range all {
+		r := Requirement{Code: receiver.code, Missing: []string{}, Unknown: []string{}, NotChecked: receiver.unseen}
+		for _, cond := range receiver.conditions {
 			switch {
 			case cond.text == names.text && len(c.reverse) == 0:
 				r.NotChecked = append(r.NotChecked, "Reverse DNS of the sending addresses, which are not known")
 			case cond.met == no:
 				r.Missing = append(r.Missing, cond.text)
-			case cond.met == open:
+			case cond.met == unknown:
 				r.Unknown = append(r.Unknown, cond.text)
 			}
 		}
@@ -160,9 +160,9 @@ func (c *check) requirements() []Requirement {
 
 func (c *check) spfMet() answer {
 	if !c.SPF.Known() {
-		return open
+		return unknown
 	}
-	return answerIf(c.SPF.Result.Valid && !c.SPF.Fails() && !compose.Silent(c.SPF))
+	return answerIf(c.SPF.Result.Valid && !c.SPF.Fails() && !compose.SendsNoMail(c.SPF))
 }
 
 func (c *check) dkimMet() answer {
@@ -171,8 +171,8 @@ func (c *check) dkimMet() answer {
 		switch {
 		case k.Works():
 			return yes
-		case !k.Known() && !c.Silent:
-			met = open
+		case !k.Known() && !c.SendsNoMail:
+			met = unknown
 		}
 	}
 	return met
@@ -182,7 +182,7 @@ func (c *check) dkimMet() answer {
 // passes SPF for it, is aligned with it.
 func (c *check) dmarcMet() answer {
 	if !c.DMARC.Known() {
-		return open
+		return unknown
 	}
 	return answerIf(c.DMARC.State != diag.Missing && c.DMARC.Result.Valid)
 }
@@ -192,7 +192,7 @@ func (c *check) reverseMet() answer {
 	for _, n := range c.reverse {
 		switch {
 		case n.ForwardConfirmed == nil:
-			met = min(met, open)
+			met = min(met, unknown)
 		case !*n.ForwardConfirmed:
 			met = no
 		}

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag/suffix"
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/registry"
 	"github.com/diagkit/diagkit/diag/rule"
+	"github.com/diagkit/diagkit/diag/suffix"
 	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/miekg/dns"
 )

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag/suffix"
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/rule"
+	"github.com/diagkit/diagkit/diag/suffix"
 	"github.com/miekg/dns"
 )
 
