@@ -58,7 +58,8 @@ type Operation struct {
 //
 // An error that is a [diag.InputError] is a fault of the request, [diag.ErrUnavailable] one of a server that was asked;
 // any other is an internal error, whose text only the log has. What fails is not charged. A report with the methods
-// View() *view.View and Rules() []rule.Description is shown, and its findings are explained, like those of the public API.
+// View() *view.View and Rules() []rule.Description is shown, and its findings are explained, like those of the public
+// API.
 //
 // The deadline is 15 s, a body has at most 64 KiB, and the memory that it holds counts as 512 KiB; the methods of the
 // operation set others.

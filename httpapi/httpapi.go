@@ -32,9 +32,9 @@ type Config struct {
 	// Gate admits requests, holds their price and charges for them. New panics without one.
 	Gate *metering.Gate
 	// Endpoints are custom operations, served like those of the public API and next to them: with the same router,
-	// decoding, metering, refusals and OpenAPI document. Nil means none. New panics if a row cannot be served, with its name
-	// and the reason: its path is taken, keys cannot have its scope (see [metering.Scopes]), or a type cannot be
-	// carried.
+	// decoding, metering, refusals and OpenAPI document. Nil means none. New panics if a row cannot be served, with
+	// its name and the reason: its path is taken, keys cannot have its scope (see [metering.Scopes]), or a type
+	// cannot be carried.
 	Endpoints []Endpoint
 	// Env is the world that diagnostics see. Nil is the real one.
 	Env *diag.Env
@@ -44,14 +44,15 @@ type Config struct {
 	PublicURL string
 	// Authenticate replaces API keys in requests, such as by session cookies: it returns the ID of the key for which a
 	// request acts. Scopes, rate, allowlist and credits are those of that key, whose secret is not needed. An empty ID
-	// is refused with 401; an error that [metering.ErrUnavailable] is not part of is an internal one. Requests with
-	// cookies are also sent by pages of other origins: see [http.CrossOriginProtection]. Nil means that requests carry
-	// API keys, as Authorization: Bearer.
+	// is answered with 401, an error that wraps [metering.ErrUnavailable] with 503, any other error with 500. Cookies
+	// are also sent with requests of pages of other origins: see [http.CrossOriginProtection]. Nil means that requests
+	// carry API keys, as Authorization: Bearer.
 	Authenticate func(*http.Request) (metering.KeyID, error)
 	// Clock returns the time of requests. Nil is the wall clock.
 	Clock func() time.Time
-	// IPRate is how many requests a minute one address (a /32 or a /64) may send before it has presented a good key.
-	// 0 means DefaultIPRate, a negative number no limit.
+	// IPRate is how many requests a minute one address (a /32 or a /64) may send that do not present a good key. An
+	// address that exceeds it may go on with a good API key, but not by Authenticate. 0 means
+	// DefaultIPRate, a negative number no limit.
 	IPRate int
 	// HostedSPF keeps the hosted SPF profiles. Nil means an empty store in memory: no key has a profile. The server
 	// does not close it, and resolves nothing by itself; that is the part of a [hostedspf.Scheduler] on the same store.
