@@ -209,7 +209,7 @@ func TestCustomEndpointsAreChecked(t *testing.T) {
 			[]Endpoint{does(Pure(func(channel) (*hostReport, error) { return nil, nil }))}},
 		{"a pattern that is none", prefix + "regexp: Compile",
 			[]Endpoint{does(Pure(func(badPattern) (*hostReport, error) { return nil, nil }))}},
-		{"a type called like one of ours", prefix + "httpapi.Verdict would be called Verdict as diag.Verdict is: rename it",
+		{"a type called like one of ours", prefix + "httpapi.Verdict would be called Verdict as rule.Verdict is: rename it",
 			[]Endpoint{does(Pure(func(hostRequest) (*judged, error) { return nil, nil }))}},
 		{"a required field without an example",
 			prefix + "its example is {}, which is no request: domain: is required; give fields an example in their tags",

@@ -105,7 +105,7 @@ func (s *schemas) component(name string, of schema) schema {
 // stringSchema is the schema of a string. The enumerations of package diag, which every operation has, are components.
 func (s *schemas) stringSchema(t reflect.Type) schema {
 	values, name := enumOf(t, ""), ""
-	if len(values) > 0 && path.Base(t.PkgPath()) == "diag" {
+	if len(values) > 0 && isVocabulary(t) {
 		name = t.Name()
 	}
 	return s.component(name, withEnum(schema{"type": "string"}, values))
@@ -133,7 +133,7 @@ func (s *schemas) name(t reflect.Type) string {
 	name := genericName(t.Name())
 	if shared, ok := contractTypes[t.String()]; ok {
 		name = shared
-	} else if pkg := path.Base(t.PkgPath()); pkg != "diag" && pkg != "pki" && pkg != "httpapi" {
+	} else if pkg := path.Base(t.PkgPath()); !isVocabulary(t) && pkg != "pki" && pkg != "httpapi" {
 		name = strings.ToUpper(pkg[:1]) + pkg[1:] + name
 	}
 	if s.request {
@@ -144,6 +144,12 @@ func (s *schemas) name(t reflect.Type) string {
 	}
 	s.types[name] = t
 	return name
+}
+
+// isVocabulary reports whether a type is of package diag, part of which are types of package rule by other names.
+func isVocabulary(t reflect.Type) bool {
+	pkg := path.Base(t.PkgPath())
+	return pkg == "diag" || pkg == "rule"
 }
 
 // contractTypes are the names that CONTRACT 2 gives to types of other names.
