@@ -11,6 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/rule"
+	"github.com/diagkit/diagkit/webcheck/hsts/policy"
 )
 
 // present reports whether there is a header over HTTPS.
@@ -96,19 +97,19 @@ var headerRules = rule.Rules[*evidence]{
 	},
 	ignored("hsts.header.syntax", 8, "RFC 6797 section 6.1",
 		"HSTS header is malformed and is ignored by browsers", "The HSTS header follows the syntax",
-		"Write directives separated by semicolons, such as max-age=31536000; includeSubDomains.", badSyntax),
+		"Write directives separated by semicolons, such as max-age=31536000; includeSubDomains.", policy.BadSyntax),
 	ignored("hsts.header.repeated", 3, "RFC 6797 section 6.1",
 		"Directive appears twice, so browsers ignore the header", "No directive appears twice",
-		"Remove the repeated directive.", repeated),
+		"Remove the repeated directive.", policy.Repeated),
 	ignored("hsts.max_age.missing", 5, "RFC 6797 section 6.1.1",
 		"HSTS header has no max-age and is ignored by browsers", "The HSTS header has a max-age",
-		"Add max-age in seconds; start with 300 and "+stageAdvice, noMaxAge),
+		"Add max-age in seconds; start with 300 and "+stageAdvice, policy.NoMaxAge),
 	ignored("hsts.max_age.invalid", 5, "RFC 6797 section 6.1.1",
 		"max-age is not a number, so browsers ignore the header", "The max-age is a number of seconds",
-		"Write max-age as a number of seconds without a unit, such as max-age=31536000.", badMaxAge),
+		"Write max-age as a number of seconds without a unit, such as max-age=31536000.", policy.BadMaxAge),
 	ignored("hsts.include_subdomains.value", 3, "RFC 6797 section 6.1.2",
 		"includeSubDomains has a value, so browsers ignore the header", "includeSubDomains has no value",
-		"Write includeSubDomains alone, without a value.", valueRejected),
+		"Write includeSubDomains alone, without a value.", policy.ValueRejected),
 	{
 		Code: "hsts.header.multiple", Severity: diag.Warning, Weight: 3, Ref: "RFC 6797 section 8.1",
 		Title: "Several HSTS headers, of which only the first counts", Requirement: "The answer has one HSTS header",
