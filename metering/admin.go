@@ -73,6 +73,14 @@ func Now(clock func() time.Time) time.Time {
 	return clock().UTC().Truncate(time.Microsecond)
 }
 
+// store returns the store, without which nothing can be administered.
+func (a Admin) store() Store {
+	if a.Store == nil {
+		panic("metering: Admin.Store is nil")
+	}
+	return a.Store
+}
+
 // Time returns the current time of the admin.
 func (a Admin) Time() time.Time { return Now(a.Clock) }
 
@@ -82,7 +90,7 @@ func (a Admin) CreateAccount(ctx context.Context, name string, plan PlanID) (Acc
 	if err := a.checkAccount(account); err != nil {
 		return Account{}, err
 	}
-	if err := a.Store.PutAccount(ctx, account); err != nil {
+	if err := a.store().PutAccount(ctx, account); err != nil {
 		return Account{}, fmt.Errorf("creating account %s: %w", account.ID, err)
 	}
 	account.Version++
@@ -96,7 +104,7 @@ func (a Admin) CreateAccount(ctx context.Context, name string, plan PlanID) (Acc
 func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Account)) (Account, error) {
 	var account Account
 	err := Retry(func() error {
-		stored, err := a.Store.Account(ctx, id)
+		stored, err := a.store().Account(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -132,10 +140,10 @@ func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Accoun
 		if former := old.terms(PeriodOf(now)); !account.terms(PeriodOf(now)).equal(former) {
 			notes = append(notes, old.termsRecord("", former, now))
 		}
-		if err := putTerms(ctx, a.Store, notes); err != nil {
+		if err := putTerms(ctx, a.store(), notes); err != nil {
 			return err
 		}
-		return a.Store.PutAccount(ctx, account)
+		return a.store().PutAccount(ctx, account)
 	})
 	if err != nil {
 		return Account{}, wrap(err, "changing account %s", id)
@@ -165,7 +173,7 @@ func (a Admin) CreateKey(ctx context.Context, r KeyRequest) (Key, Secret, error)
 			return Key{}, Secret{}, fmt.Errorf("announcing a key of account %s: %w", r.Account, err)
 		}
 	}
-	if err := a.Store.PutKeys(ctx, key); err != nil {
+	if err := a.store().PutKeys(ctx, key); err != nil {
 		return Key{}, Secret{}, fmt.Errorf("creating a key for account %s: %w", r.Account, err)
 	}
 	key.Version++
@@ -186,7 +194,7 @@ func (a Admin) ServiceKey(ctx context.Context, account AccountID, part string) (
 	if len(record.Body) == 0 {
 		return a.storeServiceKey(ctx, record)
 	}
-	key, err := a.Store.Key(ctx, KeyID(record.Body))
+	key, err := a.store().Key(ctx, KeyID(record.Body))
 	if err == nil && key.State(a.Time()) == KeyRevoked {
 		err = &RefusedError{Reason: RevokedKey}
 	}
@@ -205,7 +213,7 @@ func (a Admin) RenewServiceKey(ctx context.Context, account AccountID, part stri
 
 // serviceKeyRecord returns the record that names the key of a part, or a new one.
 func (a Admin) serviceKeyRecord(ctx context.Context, account AccountID, part string) (Record, error) {
-	record, err := a.Store.Record(ctx, account, serviceKeyKind, part)
+	record, err := a.store().Record(ctx, account, serviceKeyKind, part)
 	if errors.Is(err, ErrNotFound) {
 		record, err = Record{Account: account, Kind: serviceKeyKind, ID: part}, nil
 	}
@@ -219,7 +227,7 @@ func (a Admin) storeServiceKey(ctx context.Context, record Record) (Key, error) 
 		return Key{}, err
 	}
 	record.At, record.Body = a.Time(), []byte(key.ID)
-	if err = a.Store.PutRecords(ctx, record); !errors.Is(err, ErrVersion) {
+	if err = a.store().PutRecords(ctx, record); !errors.Is(err, ErrVersion) {
 		return key, err
 	}
 	if _, err = a.RevokeKey(ctx, key.ID, ""); err != nil {
@@ -237,7 +245,7 @@ func (a Admin) RotateKey(ctx context.Context, id KeyID, grace time.Duration) (
 		return Key{}, Key{}, Secret{}, &FieldError{Field: "grace", Reason: "must be 0 to 30 days"}
 	}
 	err = Retry(func() (err error) {
-		if oldKey, err = a.Store.Key(ctx, id); err != nil {
+		if oldKey, err = a.store().Key(ctx, id); err != nil {
 			return err
 		}
 		now := a.Time()
@@ -257,7 +265,7 @@ func (a Admin) RotateKey(ctx context.Context, id KeyID, grace time.Duration) (
 		}
 		until := now.Add(grace)
 		oldKey.RotatedTo, oldKey.GraceUntil, oldKey.RevokedReason = newKey.ID, &until, revokedRotation
-		return a.Store.PutKeys(ctx, oldKey, newKey)
+		return a.store().PutKeys(ctx, oldKey, newKey)
 	})
 	if err != nil {
 		return Key{}, Key{}, Secret{}, wrap(err, "rotating key %s", id)
@@ -279,7 +287,7 @@ func (a Admin) RevokeKey(ctx context.Context, id KeyID, reason RevokedReason) (K
 	}
 	var key Key
 	err := Retry(func() (err error) {
-		if key, err = a.Store.Key(ctx, id); err != nil {
+		if key, err = a.store().Key(ctx, id); err != nil {
 			return err
 		}
 		now := a.Time()
@@ -287,7 +295,7 @@ func (a Admin) RevokeKey(ctx context.Context, id KeyID, reason RevokedReason) (K
 			return nil
 		}
 		key.RevokedAt, key.RevokedReason = &now, reason
-		if err = a.Store.PutKeys(ctx, key); err == nil {
+		if err = a.store().PutKeys(ctx, key); err == nil {
 			key.Version++
 		}
 		return err

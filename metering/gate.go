@@ -62,10 +62,10 @@ type Gate struct {
 }
 
 // NewGate starts a gate on a store. It reads nothing yet, and follows Watch in one goroutine until
-// the context ends or Close is called; after that it goes on, but trusts nothing for long.
+// the context ends or Close is called; after that it goes on, but trusts nothing for long. It panics without a store.
 func NewGate(ctx context.Context, c GateConfig) (*Gate, error) {
 	if c.Store == nil {
-		return nil, errors.New("starting the gate: there is no store")
+		panic("metering: GateConfig.Store is nil")
 	}
 	if c.Plans == nil {
 		c.Plans = DefaultPlans()

@@ -59,11 +59,11 @@ func (g *Gate) Origin(ctx context.Context, key Key) (KeyID, error) {
 // Origin is [Gate.Origin] for a key by its id. It remembers nothing. The error is ErrNotFound where
 // there is no such key.
 func (a Admin) Origin(ctx context.Context, id KeyID) (KeyID, error) {
-	key, err := a.Store.Key(ctx, id)
+	key, err := a.store().Key(ctx, id)
 	if err != nil {
 		return "", fmt.Errorf("finding the first key of %s: %w", id, err)
 	}
-	return origin(ctx, a.Store, key, func(lineKey) (KeyID, bool) { return "", false })
+	return origin(ctx, a.store(), key, func(lineKey) (KeyID, bool) { return "", false })
 }
 
 // origin walks a line back to its first key, or to the first one that is known.

@@ -158,7 +158,7 @@ func (a Admin) ImportPlans(ctx context.Context, plans Plans, from Period) ([]Pla
 	}
 	var added []PlanVersion
 	err := Retry(func() error {
-		versions, err := a.Store.PlanVersions(ctx)
+		versions, err := a.store().PlanVersions(ctx)
 		if err != nil {
 			return err
 		}
@@ -187,7 +187,7 @@ func (a Admin) ImportPlans(ctx context.Context, plans Plans, from Period) ([]Pla
 		if len(added) == 0 {
 			return nil
 		}
-		return a.Store.PutPlanVersions(ctx, added...)
+		return a.store().PutPlanVersions(ctx, added...)
 	})
 	if err != nil {
 		return nil, wrap(err, "importing plans")

@@ -13,7 +13,7 @@ const pauseFactor = 3
 
 // A Worker runs jobs as they fall due: [Record]s by their Due, of which each is leased by moving its Due to the end of
 // a lease. The first to write that has it, so any number of workers may share a store; a node that has not written a
-// result when the lease ends counts as dead, and another does the job. Start and Log are required.
+// result when the lease ends counts as dead, and another does the job. Start and Interval are required.
 type Worker struct {
 	// Start finds the jobs that are due, starts each for which there is room by [Worker.Go], and returns how many it
 	// started. The jobs end with the second context.
@@ -22,9 +22,10 @@ type Worker struct {
 	Interval time.Duration // between polls
 	MaxPause time.Duration // after a poll that took long, so that a long queue costs a part of the time; 0 means none
 	Drain    time.Duration // how long jobs may go on after the context of Run has ended
-	Log      *slog.Logger
+	Log      *slog.Logger  // nil means silence
 
 	once sync.Once
+	log  *slog.Logger
 	wake chan struct{}
 	jobs sync.WaitGroup
 	mu   sync.Mutex
@@ -32,7 +33,13 @@ type Worker struct {
 }
 
 func (w *Worker) init() {
-	w.once.Do(func() { w.wake = make(chan struct{}, 1) })
+	w.once.Do(func() {
+		if w.Start == nil {
+			panic("metering: Worker.Start is nil")
+		}
+		w.wake = make(chan struct{}, 1)
+		w.log = cmp.Or(w.Log, slog.New(slog.DiscardHandler))
+	})
 }
 
 // Wake makes the worker poll now. It does not block.
@@ -51,7 +58,7 @@ func (w *Worker) Go(job func() error) {
 		finished := false
 		err := Contain(func() error { err := job(); finished = true; return err })
 		if !finished {
-			w.Log.Error("a job panicked", "kind", w.Kind, "error", err)
+			w.log.Error("a job panicked", "kind", w.Kind, "error", err)
 		}
 		if err == nil {
 			w.Wake()
@@ -75,7 +82,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		began := time.Now()
 		err := Contain(func() error { _, err := w.Start(ctx, jobs); return err })
 		if err != nil && ctx.Err() == nil {
-			w.Log.Error("starting "+w.Kind+" that are due", "error", err)
+			w.log.Error("starting "+w.Kind+" that are due", "error", err)
 		}
 		select {
 		case <-time.After(min(pauseFactor*time.Since(began), w.MaxPause)):

@@ -115,3 +115,13 @@ func TestWorkerFlush(t *testing.T) {
 	require.ErrorIs(t, q.Flush(t.Context()), boom)
 	require.NoError(t, q.Flush(t.Context()), "an error is returned once")
 }
+
+func TestRequiredFields(t *testing.T) {
+	for want, call := range map[string]func(){
+		"metering: GateConfig.Store is nil": func() { metering.NewGate(t.Context(), metering.GateConfig{}) },
+		"metering: Admin.Store is nil":      func() { metering.Admin{}.CreateAccount(t.Context(), "name", "free") },
+		"metering: Worker.Start is nil":     func() { new(metering.Worker).Run(t.Context()) },
+	} {
+		require.PanicsWithValue(t, want, call)
+	}
+}

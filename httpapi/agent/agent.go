@@ -25,7 +25,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"github.com/diagkit/diagkit/diag/phrase"
 	"io"
 	"log/slog"
 	"net/http"
@@ -36,6 +35,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/target"
 	"github.com/modelcontextprotocol/go-sdk/mcp"

@@ -54,8 +54,11 @@ type Watches struct {
 	skipUntil map[string]time.Time // of watches that are running here, and of those that failed
 }
 
-// New returns the watches of a store.
+// New returns the watches of a store. It panics without one.
 func New(c Config) *Watches {
+	if c.Store == nil {
+		panic("watch: Config.Store is nil")
+	}
 	if c.Plans == nil {
 		c.Plans = metering.DefaultPlans()
 	}

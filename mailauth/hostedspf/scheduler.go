@@ -47,6 +47,9 @@ type Scheduler struct {
 // longer than [Timeout] and a moment for the store, and returns the context's error. Failures of the store are logged
 // and retried.
 func (s *Scheduler) Run(ctx context.Context) error {
+	if s.Store == nil {
+		panic("hostedspf: Scheduler.Store is nil")
+	}
 	var g diag.Group
 	free := make(chan struct{}, cmp.Or(s.Workers, defaultWorkers))
 	for ctx.Err() == nil {

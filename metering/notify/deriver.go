@@ -57,6 +57,9 @@ type Deriver struct {
 
 func (d *Deriver) init() {
 	d.once.Do(func() {
+		if d.Store == nil {
+			panic("notify: Deriver.Store is nil")
+		}
 		d.log = cmp.Or(d.Log, slog.New(slog.DiscardHandler))
 		if d.Plans == nil {
 			d.Plans = metering.DefaultPlans()

@@ -66,6 +66,9 @@ type Worker struct {
 
 func (w *Worker) init() {
 	w.once.Do(func() {
+		if w.Store == nil || w.Client == nil {
+			panic("notify: Worker.Store or Worker.Client is nil")
+		}
 		w.byChannel, w.byAccount = map[string]int{}, map[metering.AccountID]int{}
 		w.running, w.failing = map[string]bool{}, map[string]bool{}
 		w.log = cmp.Or(w.Log, slog.New(slog.DiscardHandler))

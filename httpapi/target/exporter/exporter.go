@@ -13,6 +13,7 @@ package exporter
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -32,20 +33,25 @@ import (
 	"github.com/diagkit/diagkit/httpapi/target"
 )
 
-// Config sets what is examined, and how often.
+// Config sets what is examined, and how often. Only List and Ask are required.
 type Config struct {
 	List     func() (string, error) // a domain in each line, # begins a comment; called every half minute
 	Reload   <-chan os.Signal       // triggers a reload; may be nil
 	Ask      func() target.Ask      // of one run, such as target.Local: runs share no answers
 	Options  target.Options         // choose the checks; zero: all
-	Interval time.Duration          // from one run to the next
-	Timeout  time.Duration          // of a run
-	Parallel int                    // how many domains are examined concurrently
+	Interval time.Duration          // from one run to the next; 0 means 6 hours
+	Timeout  time.Duration          // of a run; 0 means a minute
+	Parallel int                    // how many domains are examined concurrently; 0 means 4
 	Clock    diag.Clock             // nil: the wall clock
-	Log      *slog.Logger           // logs lists that cannot be read, and runs that learned nothing
+	Log      *slog.Logger           // logs lists that cannot be read, and runs that learned nothing; nil: silence
 }
 
 const (
+	// The defaults of a [Config].
+	defaultInterval = 6 * time.Hour
+	defaultTimeout  = time.Minute
+	defaultParallel = 4
+
 	maxTargets  = 10_000           // four concurrent runs then have 8 seconds for each in 6 hours
 	reloadAfter = 30 * time.Second // how soon a changed list is noticed
 	firstGap    = 2 * time.Second  // between two domains of the first round, which is not to take the whole interval
@@ -71,8 +77,13 @@ type site struct {
 	stop   context.CancelFunc
 }
 
-// New returns an exporter that has examined nothing yet.
+// New returns an exporter that has examined nothing yet. It panics without List or Ask.
 func New(c Config) *Exporter {
+	if c.List == nil || c.Ask == nil {
+		panic("exporter: Config.List or Config.Ask is nil")
+	}
+	c.Interval, c.Timeout = cmp.Or(c.Interval, defaultInterval), cmp.Or(c.Timeout, defaultTimeout)
+	c.Parallel, c.Log = cmp.Or(c.Parallel, defaultParallel), cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
