@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -120,10 +121,10 @@ func TestLookupLongChain(t *testing.T) {
 		}
 		return reply(t, append(lines, fmt.Sprintf("%d.test. 60 A 192.0.2.1", n))...)
 	}
-	a := Lookup[*dns.A](t.Context(), &Env{Resolver: scripted{msg: chain(MaxAliases)}}, "0.test.")
+	a := Lookup[*dns.A](t.Context(), &Env{Resolver: scripted{msg: chain(dnsmsg.MaxAliases)}}, "0.test.")
 	require.True(t, a.Exists())
-	require.Len(t, a.Aliases, MaxAliases)
-	a = Lookup[*dns.A](t.Context(), &Env{Resolver: scripted{msg: chain(MaxAliases + 1)}}, "0.test.")
+	require.Len(t, a.Aliases, dnsmsg.MaxAliases)
+	a = Lookup[*dns.A](t.Context(), &Env{Resolver: scripted{msg: chain(dnsmsg.MaxAliases + 1)}}, "0.test.")
 	require.EqualError(t, a.Err(), "looking up A 0.test.: more than 16 aliases in a row")
 }
 
@@ -133,7 +134,7 @@ func TestAnswerErr(t *testing.T) {
 		m := reply(t)
 		m.Rcode = rcode
 		if options != nil {
-			m.SetEdns0(ednsSize, false)
+			m.SetEdns0(1232, false)
 			m.IsEdns0().Option = options
 		}
 		return m
@@ -205,7 +206,7 @@ func TestAnswerErr(t *testing.T) {
 // The rcode of a message is that of its header and its OPT record together (RFC 6891 section 6.1.3).
 func TestLookupExtendedRcodeOnTheWire(t *testing.T) {
 	m := new(dns.Msg).SetQuestion("a.test.", dns.TypeA)
-	m.SetEdns0(ednsSize, false)
+	m.SetEdns0(1232, false)
 	m.Rcode = dns.RcodeBadVers
 	wire, err := m.Pack()
 	require.NoError(t, err)
@@ -234,13 +235,13 @@ func TestLookupObeysContext(t *testing.T) {
 }
 
 func TestLookupAsks(t *testing.T) {
-	q := Question("a.test", dns.TypeTXT, true)
+	q := dnsmsg.Question("a.test", dns.TypeTXT, true)
 	require.Equal(t, []dns.Question{{Name: "a.test.", Qtype: dns.TypeTXT, Qclass: dns.ClassINET}}, q.Question)
 	require.True(t, q.RecursionDesired)
 	require.True(t, q.AuthenticatedData)
 	require.True(t, q.IsEdns0().Do())
 	require.EqualValues(t, 1232, q.IsEdns0().UDPSize())
-	require.False(t, Question("a.test", dns.TypeTXT, false).IsEdns0().Do())
+	require.False(t, dnsmsg.Question("a.test", dns.TypeTXT, false).IsEdns0().Do())
 }
 
 // A resolver of the user's own may return what no server can send.
@@ -270,7 +271,7 @@ func TestHostileMessages(t *testing.T) {
 			require.Empty(t, LookupAddresses(t.Context(), env, "a.test.").All())
 			a := Lookup[*dns.TXT](t.Context(), env, "a.test.")
 			for _, r := range a.Records {
-				require.Empty(t, TXT(r))
+				require.Empty(t, dnsmsg.TXT(r))
 			}
 			require.Equal(t, Indeterminate, MessageDNSSEC(m))
 			NewRecordLookup(MustName("a.test"), a, nil, time.Time{}, time.Time{})
@@ -354,15 +355,7 @@ func FuzzLookup(f *testing.F) {
 		}
 		LookupAddresses(t.Context(), env, "a.test.").All()
 		for _, r := range a.Records {
-			TXT(r)
+			dnsmsg.TXT(r)
 		}
 	})
-}
-
-func TestRcodeName(t *testing.T) {
-	for rcode, want := range map[int]string{0: "NOERROR", 3: "NXDOMAIN", 16: "BADVERS", 23: "BADCOOKIE", 3841: "RCODE3841"} {
-		if got := RcodeName(rcode); got != want {
-			t.Errorf("RcodeName(%d) = %s, want %s", rcode, got, want)
-		}
-	}
 }

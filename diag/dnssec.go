@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/miekg/dns"
 )
@@ -25,7 +26,7 @@ func (a Answer[R]) DNSSEC() DNSSECStatus { return dnssecStatus(a.Authentic, a.Rc
 
 // MessageDNSSEC is [Answer.DNSSEC] for a whole message.
 func MessageDNSSEC(m *dns.Msg) DNSSECStatus {
-	return dnssecStatus(m.AuthenticatedData, m.Rcode, ExtendedErrors(m))
+	return dnssecStatus(m.AuthenticatedData, m.Rcode, dnsmsg.ExtendedErrors(m))
 }
 
 func dnssecStatus(authentic bool, rcode int, extended []dns.EDNS0_EDE) DNSSECStatus {

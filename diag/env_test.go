@@ -11,6 +11,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
@@ -74,7 +75,7 @@ func TestEnvUpstream(t *testing.T) {
 	require.NotEqual(t, upstream, e.Upstream("home", servers...))
 	defer upstream.(*resolver.Client).Close()
 
-	m, err := upstream.Exchange(t.Context(), Question("example.com.", dns.TypeA, false))
+	m, err := upstream.Exchange(t.Context(), dnsmsg.Question("example.com.", dns.TypeA, false))
 	require.NoError(t, err)
 	assert.Equal(t, dns.RcodeNameError, m.Rcode)
 	assert.Equal(t, []string{"udp 10.0.0.53:53"}, dialed)
@@ -85,7 +86,7 @@ func TestEnvUpstreamByName(t *testing.T) {
 	network := new(fakeNet)
 	e := &Env{Resolver: new(fakeDNS).set(host, dns.TypeA, has(v4a)), Dial: network.dial}
 	server := resolver.Server{Transport: resolver.DoT, Name: "www.example.com"}
-	_, err := e.Upstream("tls", server).Exchange(t.Context(), Question("example.com.", dns.TypeA, false))
+	_, err := e.Upstream("tls", server).Exchange(t.Context(), dnsmsg.Question("example.com.", dns.TypeA, false))
 	require.Error(t, err)
 	require.Subset(t, []string{v4a}, network.dialedAddrs())
 	require.NotEmpty(t, network.dialedAddrs())

@@ -1,11 +1,10 @@
 package httpapi
 
 import (
-	"github.com/diagkit/diagkit/diag/phrase"
 	_ "embed"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"strings"
 	"sync"
-
 )
 
 // descriptionsText describes in three sentences what each operation examines: a paragraph each, which begins with its

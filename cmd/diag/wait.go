@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/propagation"
 	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/diagkit/diagkit/httpapi"
@@ -135,7 +135,7 @@ func canonicalData(kind, data string) string {
 		return strings.ToLower(data)
 	}
 	if txt, ok := rr.(*dns.TXT); ok {
-		return diag.TXT(txt)
+		return dnsmsg.TXT(txt)
 	}
 	return strings.ToLower(strings.TrimPrefix(rr.String(), rr.Header().String()))
 }

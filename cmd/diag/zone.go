@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/kit"
 	"slices"
 	"strings"
@@ -236,7 +237,7 @@ func lineOf(z *overlay.Zone, name string, f diag.Finding) (line int) {
 		if !known || h.Rrtype != where.rrtype || !slices.Contains(owners, h.Name) {
 			continue
 		}
-		if txt, ok := r.RR.(*dns.TXT); ok && !strings.HasPrefix(diag.TXT(txt), where.textPrefix) {
+		if txt, ok := r.RR.(*dns.TXT); ok && !strings.HasPrefix(dnsmsg.TXT(txt), where.textPrefix) {
 			continue
 		}
 		data := strings.ToLower(r.RR.String()[len(h.String()):])

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/metering"
 )
 
@@ -176,7 +177,7 @@ func (a *app) examineClock(store metering.Store) partView {
 // examineResolver queries a name that every resolver knows.
 func examineResolver(ctx context.Context, env *diag.Env) partView {
 	began := time.Now()
-	if _, err := env.DNS().Exchange(ctx, diag.Question(".", dns.TypeSOA, false)); err != nil {
+	if _, err := env.DNS().Exchange(ctx, dnsmsg.Question(".", dns.TypeSOA, false)); err != nil {
 		return faultyPart(conditionFault, "name other resolvers with --resolver", "does not answer: %v", err)
 	}
 	return okPart("answers in %d ms", time.Since(began).Milliseconds())

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	hostedsqlite "github.com/diagkit/diagkit/mailauth/hostedspf/sqlite"
@@ -39,7 +40,7 @@ func lookUp(t testing.TB, server, name string, rcode int) (texts []string) {
 			continue
 		}
 		for _, rr := range m.Answer {
-			texts = append(texts, diag.TXT(rr.(*dns.TXT)))
+			texts = append(texts, dnsmsg.TXT(rr.(*dns.TXT)))
 		}
 		return texts
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/mailauth/dkim"
@@ -199,7 +200,7 @@ func (a *app) examineMail(ctx context.Context, env *diag.Env) partView {
 		return faultyPart(conditionUnknown, "", "%s: %v", signer.Name(), err)
 	}
 	for _, r := range txt.Records {
-		key, ok := dkim.ParseKey(strings.Join(diag.TXTStrings(r), "")).Public.(interface{ Equal(crypto.PublicKey) bool })
+		key, ok := dkim.ParseKey(strings.Join(dnsmsg.TXTStrings(r), "")).Public.(interface{ Equal(crypto.PublicKey) bool })
 		if ok && key.Equal(signer.Key.Public()) {
 			return okPart("signed by %s", signer.Name())
 		}

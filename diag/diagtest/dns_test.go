@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
@@ -103,7 +104,7 @@ func TestAnswers(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			name, qtype, _ := strings.Cut(tt.question, " ")
-			m, err := world.Exchange(t.Context(), diag.Question(name, dns.StringToType[qtype], false))
+			m, err := world.Exchange(t.Context(), dnsmsg.Question(name, dns.StringToType[qtype], false))
 			require.NoError(t, err)
 			assert.Equal(t, tt.want, summary(m))
 			assert.True(t, m.Response && m.RecursionAvailable && m.RecursionDesired)
@@ -114,7 +115,7 @@ func TestAnswers(t *testing.T) {
 func TestNegativeTTLFollowsTheSOA(t *testing.T) {
 	world := diagtest.NewWorld(t)
 	world.Zone(semantics)
-	m, err := world.Exchange(t.Context(), diag.Question("nowhere.example.com", dns.TypeA, false))
+	m, err := world.Exchange(t.Context(), dnsmsg.Question("nowhere.example.com", dns.TypeA, false))
 	require.NoError(t, err)
 	assert.Equal(t, uint32(60), m.Ns[0].Header().Ttl)
 }
@@ -122,7 +123,7 @@ func TestNegativeTTLFollowsTheSOA(t *testing.T) {
 func TestAnswersAreCopies(t *testing.T) {
 	world := diagtest.NewWorld(t)
 	world.Zone(`example.com. A 192.0.2.1`)
-	q := diag.Question("example.com", dns.TypeA, false)
+	q := dnsmsg.Question("example.com", dns.TypeA, false)
 	first, err := world.Exchange(t.Context(), q)
 	require.NoError(t, err)
 	first.Answer[0].(*dns.A).A[3] = 99
@@ -156,7 +157,7 @@ func TestFaults(t *testing.T) {
 			world.Zone(zone)
 			world.Fault("example.com", dns.TypeTXT, tt.fault)
 			for _, want := range tt.want {
-				m, err := world.Exchange(t.Context(), diag.Question("example.com", dns.TypeTXT, false))
+				m, err := world.Exchange(t.Context(), dnsmsg.Question("example.com", dns.TypeTXT, false))
 				require.NoError(t, err)
 				assert.Equal(t, want, summary(m))
 			}
@@ -214,7 +215,7 @@ func TestShortFormsOfFaults(t *testing.T) {
 	world.Zone(`example.com. TXT "one"`)
 	server := world.Server("ns.example.com", "192.0.2.53", `example.com. TXT "one"`)
 	ask := func(r diag.Resolver) string {
-		m, err := r.Exchange(t.Context(), diag.Question("example.com", dns.TypeTXT, false))
+		m, err := r.Exchange(t.Context(), dnsmsg.Question("example.com", dns.TypeTXT, false))
 		require.NoError(t, err)
 		return summary(m)
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/miekg/dns"
 	"pgregory.net/rapid"
 )
@@ -55,7 +55,7 @@ func TestViewsAgree(t *testing.T) {
 		defer world.Close()
 		world.Server("ns.example.net", "192.0.2.53")
 		name := drawName(t, "question", false)
-		q := diag.Question(name, dns.TypeTXT, false)
+		q := dnsmsg.Question(name, dns.TypeTXT, false)
 		recursive, err := world.Exchange(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
@@ -91,7 +91,7 @@ func FuzzZone(f *testing.F) {
 			return
 		}
 		for _, qtype := range []uint16{dns.TypeA, dns.TypeANY, dns.TypeDS, dns.TypeRRSIG} {
-			m, err := world.Exchange(t.Context(), diag.Question(name, qtype, true))
+			m, err := world.Exchange(t.Context(), dnsmsg.Question(name, qtype, true))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
@@ -315,7 +315,7 @@ func TestPublicResolvers(t *testing.T) {
 	want := map[string]string{
 		"google": "192.0.2.1", "cloudflare": "192.0.2.1", "quad9": "192.0.2.66", "opendns": "192.0.2.1",
 	}
-	q := diag.Question("www.example.com", dns.TypeA, false)
+	q := dnsmsg.Question("www.example.com", dns.TypeA, false)
 	for _, p := range resolver.Public() {
 		for _, transport := range []resolver.Transport{resolver.UDP, resolver.TCP, resolver.DoT, resolver.DoH} {
 			client := &resolver.Client{Dial: world.Dial, Roots: world.Roots(), Clock: world.Now}
@@ -367,7 +367,7 @@ func TestServerWithTwoAddresses(t *testing.T) {
 func TestDoHByGET(t *testing.T) {
 	world := diagtest.NewWorld(t)
 	world.Zone("www.example.com. A 192.0.2.1\ndns.google. A 8.8.8.8")
-	packed, err := diag.Question("www.example.com", dns.TypeA, false).Pack()
+	packed, err := dnsmsg.Question("www.example.com", dns.TypeA, false).Pack()
 	require.NoError(t, err)
 	url := "https://dns.google/dns-query?dns="
 	code, body, err := get(t.Context(), t, world.Env(), url+base64.RawURLEncoding.EncodeToString(packed))

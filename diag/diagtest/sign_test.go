@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -114,7 +115,7 @@ func TestWorldVouchesForWhatValidates(t *testing.T) {
 	}
 	for _, tt := range tests {
 		name, qtype, _ := strings.Cut(tt.question, " ")
-		m, err := world.Exchange(t.Context(), diag.Question(name, dns.StringToType[qtype], false))
+		m, err := world.Exchange(t.Context(), dnsmsg.Question(name, dns.StringToType[qtype], false))
 		require.NoError(t, err)
 		assert.Equal(t, tt.secure, m.AuthenticatedData, tt.question)
 		for _, rr := range append(m.Answer, m.Ns...) {
@@ -130,7 +131,7 @@ func TestInsecureDelegationsAreProved(t *testing.T) {
 			world.Server("ns1.example.com", "192.0.2.53", signedZone)
 			world.Sign("example.com", diagtest.Signing{NSEC3: nsec3})
 			for _, cut := range []string{"child.example.com.", "far.off.example.com."} {
-				m, err := ask(t.Context(), world, "tcp", "192.0.2.53", diag.Question("www."+cut, dns.TypeA, true))
+				m, err := ask(t.Context(), world, "tcp", "192.0.2.53", dnsmsg.Question("www."+cut, dns.TypeA, true))
 				require.NoError(t, err)
 				assert.NoError(t, proveAbsence(m, cut, dns.TypeDS), "%v", m)
 				assert.Equal(t, cut, m.Ns[0].Header().Name)
@@ -145,7 +146,7 @@ func TestSecureDelegation(t *testing.T) {
 	world.Zone(signedZone)
 	world.Sign("example.com", diagtest.Signing{Algorithm: dns.ED25519})
 	world.ServeZones()
-	q := diag.Question("www.example.com", dns.TypeA, true)
+	q := dnsmsg.Question("www.example.com", dns.TypeA, true)
 	m, err := ask(t.Context(), world, "udp", world.Host("ns.com")[0].String(), q)
 	require.NoError(t, err)
 	types := []uint16{}
@@ -163,7 +164,7 @@ func TestKeysAndSignaturesAreTheSameEveryTime(t *testing.T) {
 			world := diagtest.NewWorld(t)
 			world.Zone(signedZone)
 			world.Sign("example.com", diagtest.Signing{Algorithm: algorithm})
-			m, err := world.Exchange(t.Context(), diag.Question("example.com", dns.TypeMX, true))
+			m, err := world.Exchange(t.Context(), dnsmsg.Question("example.com", dns.TypeMX, true))
 			require.NoError(t, err)
 			texts[m.Answer[1].String()] = true
 		}
@@ -350,7 +351,7 @@ func TestRecordsOfDNSSECCanBeAskedFor(t *testing.T) {
 		dns.TypeRRSIG: {"RRSIG": 2}, // of A and AAAA
 		dns.TypeANY:   {"A": 1, "AAAA": 1, "RRSIG": 2},
 	} {
-		m, err := world.Exchange(t.Context(), diag.Question("mx.example.com", qtype, true))
+		m, err := world.Exchange(t.Context(), dnsmsg.Question("mx.example.com", qtype, true))
 		require.NoError(t, err)
 		got := map[string]int{}
 		for _, rr := range m.Answer {

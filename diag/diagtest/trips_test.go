@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/resolver"
 
 	"github.com/diagkit/diagkit/diag"
@@ -102,7 +103,7 @@ func TestRoundTripsOverTheWire(t *testing.T) {
 		t.Run(tt.server.String(), func(t *testing.T) {
 			setup := func(w *diagtest.World) { w.Server("ns.example.com", "192.0.2.53", "example.com. A 192.0.2.1") }
 			run := func(ctx context.Context, env *diag.Env) {
-				m, err := env.Upstream("this", tt.server).Exchange(ctx, diag.Question("example.com", dns.TypeA, false))
+				m, err := env.Upstream("this", tt.server).Exchange(ctx, dnsmsg.Question("example.com", dns.TypeA, false))
 				require.NoError(t, err)
 				require.True(t, m.Response)
 			}

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/miekg/dns"
 	"pgregory.net/rapid"
 )
@@ -32,7 +32,7 @@ func TestWhatTheWorldVouchesForIsProved(t *testing.T) {
 		for range 5 {
 			name := drawName(t, "question", false)
 			qtype := rapid.SampledFrom([]uint16{dns.TypeA, dns.TypeTXT, dns.TypeDS}).Draw(t, "type")
-			m, err := world.Exchange(t.Context(), diag.Question(name, qtype, true))
+			m, err := world.Exchange(t.Context(), dnsmsg.Question(name, qtype, true))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/miekg/dns"
 )
 
@@ -22,7 +23,7 @@ type validator struct {
 }
 
 func (v *validator) ask(ctx context.Context, name string, qtype uint16) (*dns.Msg, error) {
-	q := diag.Question(name, qtype, true)
+	q := dnsmsg.Question(name, qtype, true)
 	q.CheckingDisabled = true
 	return v.resolver.Exchange(ctx, q)
 }
@@ -42,7 +43,7 @@ func (v *validator) validate(ctx context.Context, name string, qtype uint16) err
 		}
 	}
 	end := dns.CanonicalName(name)
-	chain, rrs := diag.FollowAliases(m, name, qtype)
+	chain, rrs := dnsmsg.FollowAliases(m, name, qtype)
 	for _, c := range chain {
 		end = dns.CanonicalName(c.Target)
 	}

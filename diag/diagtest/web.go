@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
@@ -154,7 +154,7 @@ func (w *World) host(name string, ips ...netip.Addr) { w.dns.add(w.hosting(name,
 // hosting returns the records of the addresses of a host, which are not allocated to another.
 func (w *World) hosting(name string, ips ...netip.Addr) []dns.RR {
 	w.net.reserve(ips...)
-	return kit.Map(ips, func(ip netip.Addr) dns.RR { return diag.AddressRecord(name, ip, 300) })
+	return kit.Map(ips, func(ip netip.Addr) dns.RR { return dnsmsg.AddressRecord(name, ip, 300) })
 }
 
 // A webServer serves the sites of one address and port.

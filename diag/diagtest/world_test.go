@@ -10,6 +10,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -86,7 +87,7 @@ func BenchmarkNewWorld(b *testing.B) {
 func BenchmarkExchange(b *testing.B) {
 	world := diagtest.NewWorld(b)
 	world.Zone(semantics)
-	q := diag.Question("www.example.com", dns.TypeA, false)
+	q := dnsmsg.Question("www.example.com", dns.TypeA, false)
 	for b.Loop() {
 		if _, err := world.Exchange(b.Context(), q); err != nil {
 			b.Fatal(err)

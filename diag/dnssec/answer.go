@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/miekg/dns"
@@ -152,7 +153,7 @@ func (v *validation) step(msg *message, n name, rrtype uint16) step {
 		return v.redirected(msg, n, rrtype, dname, cname)
 	case msg.rcode == dns.RcodeYXDomain && (set != nil || cname == nil), set != nil && msg.rcode == dns.RcodeNameError:
 		return step{statusCause: v.known(n, fault(v.zoneOf(n), codeAnswerContradict,
-			"The answer for %s has the code %s, which does not fit its records", n, diag.RcodeName(msg.rcode)))}
+			"The answer for %s has the code %s, which does not fit its records", n, dnsmsg.RcodeName(msg.rcode)))}
 	case set != nil:
 		return step{statusCause: v.positive(msg, set), sets: []*rrset{set}}
 	case cname != nil:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -168,7 +169,7 @@ func checkVerdict(t *testing.T, r *Result, asked *entry, verdict string) {
 // record, which is there.
 func checkReply(t *testing.T, r *Result, want *entry) {
 	t.Helper()
-	if got := diag.RcodeName(r.Rcode); got != want.Rcode {
+	if got := dnsmsg.RcodeName(r.Rcode); got != want.Rcode {
 		t.Errorf("%s %s: %s; want %s", want.Qname, want.Qtype, got, want.Rcode)
 	}
 	plain := func(list []dns.RR) []string {

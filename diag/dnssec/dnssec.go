@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolve"
@@ -174,7 +175,7 @@ func report(result *Result) *Report {
 		Algorithms: algorithmsOf(result.Chain), Findings: verdict.Findings, Recommendations: verdict.Recommendations,
 	}
 	if result.Rcode >= 0 {
-		r.Answer.Rcode = diag.RcodeName(result.Rcode)
+		r.Answer.Rcode = dnsmsg.RcodeName(result.Rcode)
 	}
 	if anchor, ok := parseName(result.Anchor); ok && result.Anchor != "" {
 		r.TrustAnchor.Zone = anchor.String()

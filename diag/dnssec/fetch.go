@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
@@ -119,7 +120,7 @@ func (f *fetcher) replies() int {
 // exchange asks for a name and type with all that belongs to DNSSEC (DO, RFC 4035 section 3.2.1), and
 // for the answer even if the resolver itself would refuse it (CD, section 3.2.2).
 func exchange(ctx context.Context, from diag.Resolver, n name, rrtype uint16) (*message, error) {
-	q := diag.Question(n.fqdn(), rrtype, true)
+	q := dnsmsg.Question(n.fqdn(), rrtype, true)
 	q.CheckingDisabled, q.AuthenticatedData = true, false
 	m, err := resolver.Ask(ctx, from, q)
 	switch {
@@ -128,7 +129,7 @@ func exchange(ctx context.Context, from diag.Resolver, n name, rrtype uint16) (*
 	case m.Truncated:
 		return nil, errCutOff
 	default:
-		return newMessage(m, diag.ExtendedErrors(m)), nil
+		return newMessage(m, dnsmsg.ExtendedErrors(m)), nil
 	}
 }
 
@@ -352,7 +353,7 @@ func (m *message) signed() bool {
 
 // rcodeText names the rcode, with the reasons that the server gave beside it.
 func (m *message) rcodeText() string {
-	text := diag.RcodeName(m.rcode)
+	text := dnsmsg.RcodeName(m.rcode)
 	for _, e := range m.reasons[:min(len(m.reasons), maxReasons)] {
 		if known, ok := dns.ExtendedErrorCodeToString[e.InfoCode]; ok {
 			text += " (" + known + ")"

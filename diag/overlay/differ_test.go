@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -46,7 +46,7 @@ func TestSameAsPublished(t *testing.T) {
 		over := New(nobody, parsed(t, b.String()))
 		for range 60 {
 			types := []uint16{dns.TypeA, dns.TypeTXT, dns.TypeMX, dns.TypeCNAME, dns.TypeSOA}
-			q := diag.Question(name(), types[r.IntN(len(types))], false)
+			q := dnsmsg.Question(name(), types[r.IntN(len(types))], false)
 			want, err := world.Exchange(t.Context(), q)
 			require.NoError(t, err)
 			got, err := over.Exchange(t.Context(), q)

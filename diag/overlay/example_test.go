@@ -6,6 +6,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/overlay"
 	"github.com/miekg/dns"
 )
@@ -25,7 +26,7 @@ func Example() {
 	}
 	env := world.Env().WithResolver(overlay.New(world.Env().DNS(), zone))
 	for _, r := range diag.Lookup[*dns.TXT](context.Background(), env, "_dmarc.example.com").Records {
-		fmt.Println(diag.TXT(r), "in line", zone.Line(r.Hdr.Name, dns.TypeTXT))
+		fmt.Println(dnsmsg.TXT(r), "in line", zone.Line(r.Hdr.Name, dns.TypeTXT))
 	}
 	www := diag.Lookup[*dns.A](context.Background(), env, "www.example.com")
 	fmt.Println(len(www.Records), "address as the world has it")

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
@@ -59,7 +60,7 @@ func (r *Resolver) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	}
 	w := &walk{Resolver: r, query: q, qtype: q.Question[0].Qtype, reply: answerTo(q)}
 	var seen []string
-	for name := dns.CanonicalName(q.Question[0].Name); name != "" && len(seen) <= diag.MaxAliases; {
+	for name := dns.CanonicalName(q.Question[0].Name); name != "" && len(seen) <= dnsmsg.MaxAliases; {
 		if slices.Contains(seen, name) {
 			break // an alias that leads back: the caller sees an endless chain
 		}
@@ -174,7 +175,7 @@ func (w *walk) ask(ctx context.Context, name string, qtype uint16) (*dns.Msg, er
 // take adds an answer of the world up to the first alias that leads back into a zone, and returns that. An answer that
 // needs nothing else stays as it is.
 func (w *walk) take(m *dns.Msg, name string) (next string) {
-	chain, _ := diag.FollowAliases(m, name, w.qtype)
+	chain, _ := dnsmsg.FollowAliases(m, name, w.qtype)
 	var aliases []dns.RR
 	for _, alias := range chain {
 		target := dns.CanonicalName(alias.Target)
@@ -280,7 +281,7 @@ func (w *walk) servers(ctx context.Context, z *Zone, name string) (next string, 
 
 // own adds what a server of the zone says about names in it.
 func (w *walk) own(m *dns.Msg, z *Zone, name string) (next string) {
-	chain, rrs := diag.FollowAliases(m, name, w.qtype)
+	chain, rrs := dnsmsg.FollowAliases(m, name, w.qtype)
 	w.reply.Rcode, w.reply.Ns = m.Rcode, m.Ns
 	for _, alias := range chain {
 		w.reply.Answer = append(w.reply.Answer, alias)

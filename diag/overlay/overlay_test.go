@@ -9,6 +9,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -169,7 +170,7 @@ func TestAnswers(t *testing.T) {
 		for _, tt := range tests {
 			t.Run(tt.name, func(t *testing.T) {
 				name, qtype, _ := strings.Cut(tt.question, " ")
-				q := diag.Question(name, dns.StringToType[qtype], false)
+				q := dnsmsg.Question(name, dns.StringToType[qtype], false)
 				before := q.String()
 				m, err := r.Exchange(t.Context(), q)
 				assert.Equal(t, tt.want, said(m, err))
@@ -196,7 +197,7 @@ func TestLoops(t *testing.T) {
 // Sets have one time to live, and negative answers the smaller of two.
 func TestTTL(t *testing.T) {
 	r := New(diagtest.NewWorld(t), parsed(t, whole))
-	m, err := r.Exchange(t.Context(), diag.Question("www.example.com.", dns.TypeA, false))
+	m, err := r.Exchange(t.Context(), dnsmsg.Question("www.example.com.", dns.TypeA, false))
 	require.NoError(t, err)
 	for _, rr := range m.Answer {
 		assert.EqualValues(t, 600, rr.Header().Ttl)

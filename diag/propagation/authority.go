@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
@@ -111,7 +112,7 @@ func (s *authServer) read(f *follower, zone string) {
 		return !dns.IsSubDomain(zone, rr.Header().Name)
 	})
 	s.observation = observe(&own, f.e.name.FQDN(), f.e.qtype)
-	chain, rrs := diag.FollowAliases(&own, f.e.name.FQDN(), uint16(f.e.qtype))
+	chain, rrs := dnsmsg.FollowAliases(&own, f.e.name.FQDN(), uint16(f.e.qtype))
 	if len(rrs) > 0 || len(chain) == 0 {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolve"
@@ -296,7 +297,7 @@ func (s *probe) look(ctx context.Context, env *diag.Env, e *evidence) {
 	var trace resolver.Trace
 	began := env.Now()
 	s.reply, s.err = env.Upstream(upstreamID(servers), servers...).Exchange(resolver.WithTrace(ctx, &trace),
-		diag.Question(e.name.FQDN(), uint16(e.qtype), false))
+		dnsmsg.Question(e.name.FQDN(), uint16(e.qtype), false))
 	s.latency = env.Now().Sub(began)
 	if errors.Is(s.err, context.DeadlineExceeded) {
 		s.err = resolver.ErrTimeout

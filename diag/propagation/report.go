@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/view"
 )
 
@@ -39,7 +40,7 @@ func (e *evidence) authorityReport() Authoritative {
 			Name: strings.TrimSuffix(s.name, "."), Address: text(s.addr), Serial: s.serial, Values: s.observation.values,
 		}
 		if s.hop.Reply != nil {
-			server.Rcode = diag.RcodeName(s.hop.Reply.Rcode)
+			server.Rcode = dnsmsg.RcodeName(s.hop.Reply.Rcode)
 		}
 		if s.err != nil {
 			server.Error = diag.Reason(s.err)
@@ -58,7 +59,7 @@ func (s *probe) report() Resolver {
 	if s.reply == nil {
 		return r
 	}
-	r.Rcode, r.AD = diag.RcodeName(s.reply.Rcode), s.reply.AuthenticatedData
+	r.Rcode, r.AD = dnsmsg.RcodeName(s.reply.Rcode), s.reply.AuthenticatedData
 	if s.observation.told && s.observation.timed {
 		r.TTL = new(s.observation.ttl)
 	}

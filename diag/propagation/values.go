@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolve"
@@ -90,7 +91,7 @@ func valueOf(rr dns.RR) string {
 	rr = resolve.Lowered(rr) // RFC 4343 section 2
 	switch r := rr.(type) {
 	case *dns.TXT:
-		if text := diag.TXT(r); utf8.ValidString(text) {
+		if text := dnsmsg.TXT(r); utf8.ValidString(text) {
 			return printable(text)
 		}
 	case *dns.CAA:
@@ -163,7 +164,7 @@ func (s observation) same(other observation) bool { return s.key() == other.key(
 
 func observe(m *dns.Msg, name string, qtype resolve.Type) observation {
 	s := observation{told: m.Rcode == dns.RcodeSuccess || m.Rcode == dns.RcodeNameError, rcode: m.Rcode, values: []string{}}
-	chain, rrs := diag.FollowAliases(m, name, uint16(qtype))
+	chain, rrs := dnsmsg.FollowAliases(m, name, uint16(qtype))
 	if m.Rcode == dns.RcodeSuccess {
 		s.values = valuesOf(rrs)
 	}
@@ -323,7 +324,7 @@ func (s *probe) answered() bool {
 // filteredBy describes how a resolver filters the answer on purpose: by an extended error (RFC 8914 sections 4.16 to
 // 4.18), or by the unspecified address.
 func filteredBy(m *dns.Msg, got, right observation) string {
-	if why := diag.Filtered(m); why != "" {
+	if why := dnsmsg.Filtered(m); why != "" {
 		return why
 	}
 	for _, null := range []string{"0.0.0.0", "::"} {
@@ -347,11 +348,11 @@ func (s *probe) remark() string {
 	}
 	var texts []string
 	if s.status == failed {
-		texts = append(texts, "the reply is "+diag.RcodeName(s.reply.Rcode))
+		texts = append(texts, "the reply is "+dnsmsg.RcodeName(s.reply.Rcode))
 	}
-	for _, x := range diag.ExtendedErrors(s.reply) {
+	for _, x := range dnsmsg.ExtendedErrors(s.reply) {
 		if len(texts) < 4 {
-			texts = append(texts, diag.ExtendedText(x))
+			texts = append(texts, dnsmsg.ExtendedText(x))
 		}
 	}
 	return strings.Join(texts, "; ")

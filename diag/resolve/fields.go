@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/miekg/dns"
 )
@@ -114,7 +115,7 @@ func securityFields(rr dns.RR, now time.Time) Fields {
 
 func textFields(r *dns.TXT) Fields {
 	f := Fields{}
-	parts := diag.TXTStrings(r)
+	parts := dnsmsg.TXTStrings(r)
 	f.setText("text", strings.Join(parts, ""))
 	f.setTexts("strings", parts)
 	return f
@@ -123,7 +124,7 @@ func textFields(r *dns.TXT) Fields {
 func pointerFields(r *dns.NAPTR) Fields {
 	f := Fields{"order": int64(r.Order), "preference": int64(r.Preference), "replacement": nameText(r.Replacement)}
 	for name, escaped := range map[string]string{"flags": r.Flags, "service": r.Service, "regexp": r.Regexp} {
-		f.setText(name, diag.TXT(&dns.TXT{Txt: []string{escaped}}))
+		f.setText(name, dnsmsg.TXT(&dns.TXT{Txt: []string{escaped}}))
 	}
 	return f
 }

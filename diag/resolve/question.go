@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolver"
@@ -91,7 +92,7 @@ func (r *Request) recursive() bool { return r.RecursionDesired == nil || *r.Recu
 
 // question is the message that is sent to a resolver.
 func (r *Request) question() *dns.Msg {
-	q := diag.Question(r.Name.FQDN(), uint16(r.Type), r.DNSSEC)
+	q := dnsmsg.Question(r.Name.FQDN(), uint16(r.Type), r.DNSSEC)
 	q.RecursionDesired, q.CheckingDisabled = r.recursive(), r.CheckingDisabled
 	if r.Class == Chaos {
 		q.Question[0].Qclass = dns.ClassCHAOS

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolver"
@@ -153,7 +154,7 @@ func fetch(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
 		other := func(rr dns.RR) bool { return rr.Header().Rrtype != uint16(req.Type) }
 		e.records = slices.DeleteFunc(slices.Clone(e.reply.Answer), other)
 	} else {
-		e.chain, e.records = diag.FollowAliases(e.reply, req.Name.FQDN(), uint16(req.Type))
+		e.chain, e.records = dnsmsg.FollowAliases(e.reply, req.Name.FQDN(), uint16(req.Type))
 	}
 	e.records = dns.Dedup(e.records, nil)
 	return e, nil
@@ -272,7 +273,7 @@ func report(e *evidence) *Report {
 	r := &Report{
 		Text: verdict.Text(), Name: e.request.Name, NameUnicode: e.request.Name.UnicodeIfDifferent(),
 		Type: e.request.Type, Resolver: e.who,
-		Rcode: diag.RcodeName(m.Rcode),
+		Rcode: dnsmsg.RcodeName(m.Rcode),
 		Flags: Flags{m.Authoritative, m.Truncated, m.RecursionDesired, m.RecursionAvailable, m.AuthenticatedData,
 			m.CheckingDisabled},
 		Answers: NewDNSRecords(m.Answer, maxRecords, e.ended), Authority: NewDNSRecords(m.Ns, maxRecords, e.ended),

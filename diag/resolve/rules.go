@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/resolver"
@@ -20,7 +21,7 @@ func aliased(e *evidence) bool   { return len(e.chain) > 0 }
 func found(e *evidence) bool     { return len(e.records) > 0 }
 
 // denied reports whether the absence in the reply can be judged: a resolver that filters denies names that exist.
-func denied(e *evidence) bool { return known(e) && resolved(e) && diag.Filtered(e.reply) == "" }
+func denied(e *evidence) bool { return known(e) && resolved(e) && dnsmsg.Filtered(e.reply) == "" }
 
 // resolved reports whether the server that replied has the answer. One that does not refers to others (RFC 1034
 // section 4.3.1), or, queried without recursion, returns an empty reply: without an SOA record that says nothing
@@ -60,10 +61,10 @@ func rcodeText(e *evidence) string {
 	if e.request.Resolver == Authoritative {
 		who = "The name server"
 	}
-	text := fmt.Sprintf("%s answered %s for %s %s", who, diag.RcodeName(e.reply.Rcode), e.request.Name, e.request.Type)
-	for i, x := range diag.ExtendedErrors(e.reply) {
+	text := fmt.Sprintf("%s answered %s for %s %s", who, dnsmsg.RcodeName(e.reply.Rcode), e.request.Name, e.request.Type)
+	for i, x := range dnsmsg.ExtendedErrors(e.reply) {
 		if i < maxReasons {
-			text += "; " + diag.ExtendedText(x)
+			text += "; " + dnsmsg.ExtendedText(x)
 		}
 	}
 	return text + "."
@@ -84,8 +85,8 @@ func unfollowed(e *evidence) string {
 	switch {
 	case !succeeded(e) || !aliased(e) || found(e) || loopOf(e) != "":
 		return ""
-	case len(e.chain) >= diag.MaxAliases:
-		return fmt.Sprintf("there are more than %d aliases in a row", diag.MaxAliases)
+	case len(e.chain) >= dnsmsg.MaxAliases:
+		return fmt.Sprintf("there are more than %d aliases in a row", dnsmsg.MaxAliases)
 	}
 	last := e.chain[len(e.chain)-1].Target
 	if e.reply.RecursionAvailable || slices.ContainsFunc(e.reply.Ns, func(rr dns.RR) bool {
@@ -133,7 +134,7 @@ var answerRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) rule.Failures {
 		text := rcodeText(e)
 		if e.unchecked != nil {
-			text += fmt.Sprintf(" With DNSSEC checking disabled it answers %s.", diag.RcodeName(e.unchecked.Rcode))
+			text += fmt.Sprintf(" With DNSSEC checking disabled it answers %s.", dnsmsg.RcodeName(e.unchecked.Rcode))
 		}
 		return rule.FailIf(bogus(e), "%s", text)
 	},
@@ -232,7 +233,7 @@ var answerRules = rule.Rules[*evidence]{{
 	Title: "Resolver filters the name", Requirement: "The resolver does not filter the name",
 	Advice: "Ask another resolver, or the authoritative servers: this one hides what the zone holds.", When: known,
 	Fails: func(e *evidence) rule.Failures {
-		why := diag.Filtered(e.reply)
+		why := dnsmsg.Filtered(e.reply)
 		return rule.FailIf(why != "", "The resolver answers by a policy of its own: %s.", why)
 	},
 }, {
@@ -280,8 +281,8 @@ func privateAddresses(e *evidence) rule.Failures {
 // explanations lists the extended errors of a reply that is no failure, such as that it is stale or
 // was filtered (RFC 8914 section 4).
 func explanations(e *evidence) rule.Failures {
-	return rule.FailEach(diag.ExtendedErrors(e.reply), func(x dns.EDNS0_EDE) rule.Failures {
-		return rule.Fail("The resolver added: %s.", diag.ExtendedText(x))
+	return rule.FailEach(dnsmsg.ExtendedErrors(e.reply), func(x dns.EDNS0_EDE) rule.Failures {
+		return rule.Fail("The resolver added: %s.", dnsmsg.ExtendedText(x))
 	}).Joined()
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/diagkit/diagkit/diag/rule"
@@ -94,7 +95,7 @@ func steps(walk *resolver.Walk, now time.Time) []Step {
 			LatencyMS: max(0, h.Latency.Milliseconds()),
 		}
 		if h.Reply != nil {
-			s.Rcode = diag.RcodeName(h.Reply.Rcode)
+			s.Rcode = dnsmsg.RcodeName(h.Reply.Rcode)
 			s.Answers = NewDNSRecords(h.Reply.Answer, maxStepRecords, now)
 		}
 		if h.Err != nil {
@@ -158,9 +159,9 @@ var walkRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) rule.Failures {
 		if e.reply.Rcode != e.walk.Reply.Rcode {
 			return rule.Fail("The resolver answers %s, the authoritative servers answer %s.",
-				diag.RcodeName(e.reply.Rcode), diag.RcodeName(e.walk.Reply.Rcode))
+				dnsmsg.RcodeName(e.reply.Rcode), dnsmsg.RcodeName(e.walk.Reply.Rcode))
 		}
-		_, theirs := diag.FollowAliases(e.walk.Reply, e.request.Name.FQDN(), uint16(e.request.Type))
+		_, theirs := dnsmsg.FollowAliases(e.walk.Reply, e.request.Name.FQDN(), uint16(e.request.Type))
 		return rule.FailIf(!slices.Equal(dataSet(e.records), dataSet(theirs)), "The resolver and the authoritative servers answer with different records.")
 	},
 }}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/internal/survey"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
@@ -196,7 +197,7 @@ func (c *zoneCut) referralSize() int {
 		for _, g := range c.glue[host] {
 			if !seen[g.IP.Is6()] {
 				seen[g.IP.Is6()] = true
-				m.Extra = append(m.Extra, diag.AddressRecord(host, g.IP, 0))
+				m.Extra = append(m.Extra, dnsmsg.AddressRecord(host, g.IP, 0))
 			}
 		}
 	}

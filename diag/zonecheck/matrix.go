@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/internal/survey"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/miekg/dns"
@@ -61,11 +61,11 @@ func (a *answers) answerTo(r survey.Reply, qtype uint16) string {
 	aliased := len(survey.Set[*dns.CNAME](r.Msg.Answer, a.Zone)) > 0
 	switch {
 	case r.Rcode() == dns.RcodeNameError && aliased: // what does not exist is its target (RFC 6604 section 2)
-		return diag.RcodeName(dns.RcodeSuccess)
+		return dnsmsg.RcodeName(dns.RcodeSuccess)
 	case r.Rcode() == dns.RcodeSuccess && !aliased && len(survey.RRSet(r.Msg.Answer, a.Zone, qtype)) == 0:
 		return noData
 	default:
-		return diag.RcodeName(r.Rcode())
+		return dnsmsg.RcodeName(r.Rcode())
 	}
 }
 
@@ -109,7 +109,7 @@ func (a *answers) of(qtype uint16) []cell {
 
 // answered reports whether a server gave an answer, positive or negative.
 func (c cell) answered() bool {
-	return c.answer == noData || c.answer == diag.RcodeName(dns.RcodeSuccess)
+	return c.answer == noData || c.answer == dnsmsg.RcodeName(dns.RcodeSuccess)
 }
 
 // lost reports whether no server answers for a type.

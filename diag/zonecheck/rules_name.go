@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/internal/survey"
 	"github.com/diagkit/diagkit/diag/phrase"
@@ -218,7 +219,7 @@ func (e *evidence) spfRecords() int {
 			continue
 		}
 		return view.Many(records, func(rr dns.RR) bool {
-			head, _, _ := strings.Cut(strings.ToLower(diag.TXT(rr.(*dns.TXT))), " ")
+			head, _, _ := strings.Cut(strings.ToLower(dnsmsg.TXT(rr.(*dns.TXT))), " ")
 			return head == "v=spf1"
 		})
 	}

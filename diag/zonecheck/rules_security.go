@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/internal/survey"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/rule"
@@ -71,7 +72,7 @@ func versionOf(r survey.Reply) string {
 	}
 	for _, rr := range r.Msg.Answer {
 		if txt, ok := rr.(*dns.TXT); ok {
-			return diag.TXT(txt)
+			return dnsmsg.TXT(txt)
 		}
 	}
 	return ""
@@ -141,7 +142,7 @@ var behaviourRules = rule.Rules[*evidence]{{
 	Title: "Error reply for AAAA queries", Requirement: "No name server answers AAAA queries with an error",
 	Advice: "Replace the server software: without AAAA records it must answer NOERROR.", When: aaaaKnown,
 	Fails: atServing(func(e *evidence, ad *survey.Address) string {
-		rcode := diag.RcodeName(ad.Replies[survey.ProbeAAAA].Rcode())
+		rcode := dnsmsg.RcodeName(ad.Replies[survey.ProbeAAAA].Rcode())
 		return view.If(e.failsAAAA(ad), "answers "+rcode+" for AAAA queries and NOERROR for A queries")
 	}),
 }, {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/internal/survey"
 	"github.com/diagkit/diagkit/diag/phrase"
@@ -94,7 +95,7 @@ var ednsRules = rule.Rules[*evidence]{{
 		case ad.EDNS || !r.OK():
 			return ""
 		case r.Msg.Rcode != dns.RcodeSuccess:
-			return "answers " + diag.RcodeName(r.Msg.Rcode) + " to queries with EDNS"
+			return "answers " + dnsmsg.RcodeName(r.Msg.Rcode) + " to queries with EDNS"
 		default:
 			return "ignores EDNS"
 		}
@@ -191,9 +192,9 @@ func replyText(r survey.Reply) string {
 	case !r.OK():
 		return "does not reply"
 	case r.EDNS() == nil:
-		return fmt.Sprintf("replies with %s and without EDNS", diag.RcodeName(r.Msg.Rcode))
+		return fmt.Sprintf("replies with %s and without EDNS", dnsmsg.RcodeName(r.Msg.Rcode))
 	default:
-		return "replies with " + diag.RcodeName(r.Msg.Rcode)
+		return "replies with " + dnsmsg.RcodeName(r.Msg.Rcode)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/internal/survey"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/rule"
@@ -53,7 +54,7 @@ var noReply = map[survey.Result]string{
 func rcodeText(r survey.Reply) string {
 	switch {
 	case r.Rcode() != 0:
-		return diag.RcodeName(r.Rcode())
+		return dnsmsg.RcodeName(r.Rcode())
 	case r.Msg.Authoritative:
 		return "NOERROR without the record"
 	default:

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/overlay"
@@ -200,13 +201,13 @@ func (m *planner) replace(ctx context.Context, c *Change) bool {
 	written := func(rr dns.RR) string { return strings.ReplaceAll(rr.String(), "\t", " ") }
 	c.Added = kit.Map(c.records, written)
 	rrtype := dns.StringToType[c.Type]
-	reply, err := m.resolver(m.sets).Exchange(ctx, diag.Question(c.Name, rrtype, false))
+	reply, err := m.resolver(m.sets).Exchange(ctx, dnsmsg.Question(c.Name, rrtype, false))
 	known := err == nil && (reply.Rcode == dns.RcodeSuccess || reply.Rcode == dns.RcodeNameError) && !reply.Truncated
 	if !known {
 		c.Lines = c.Added
 		return false
 	}
-	aliases, old := diag.FollowAliases(reply, c.Name, rrtype)
+	aliases, old := dnsmsg.FollowAliases(reply, c.Name, rrtype)
 	if len(aliases) > 0 {
 		old = []dns.RR{aliases[0]} // an alias excludes other records
 	}
@@ -242,7 +243,7 @@ func (c *Change) keeps(rr dns.RR) bool {
 	}
 	return slices.ContainsFunc(c.records, func(o dns.RR) bool {
 		added, ok := o.(*dns.TXT)
-		return ok && !(spf.Meant(diag.TXT(added)) && spf.Meant(diag.TXT(txt))) && !dns.IsDuplicate(o, rr)
+		return ok && !(spf.Meant(dnsmsg.TXT(added)) && spf.Meant(dnsmsg.TXT(txt))) && !dns.IsDuplicate(o, rr)
 	})
 }
 
@@ -391,7 +392,7 @@ func checkOf(domain string, s *PlanStep) string {
 		rr := c.records[len(c.records)-1]
 		value := data(rr)
 		if txt, ok := rr.(*dns.TXT); ok {
-			value = diag.TXT(txt)
+			value = dnsmsg.TXT(txt)
 		}
 		return fmt.Sprintf("diag wait %s %s %s", strings.TrimSuffix(c.Name, "."), c.Type, quoted(value))
 	}

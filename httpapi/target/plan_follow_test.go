@@ -13,6 +13,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/httpapi/target"
 	"github.com/diagkit/diagkit/mailauth/domaincheck"
 	"github.com/miekg/dns"
@@ -90,7 +91,7 @@ func (k *keeper) mailServer(*printedStep) {
 
 // newKey publishes a DKIM key of 2048 bits, as good.example has one, and takes the old one away.
 func (k *keeper) newKey(*printedStep) {
-	reply, err := k.world.Exchange(k.Context(), diag.Question("s1._domainkey.good.example.", dns.TypeTXT, false))
+	reply, err := k.world.Exchange(k.Context(), dnsmsg.Question("s1._domainkey.good.example.", dns.TypeTXT, false))
 	require.NoError(k, err)
 	rr := reply.Answer[0]
 	k.world.Remove(func(rr dns.RR) bool { return strings.HasSuffix(rr.Header().Name, "._domainkey."+k.domain+".") })

@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/overlay"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/view/render"
@@ -121,7 +122,7 @@ _smtp._tls.example.com. 60 TXT "v=TLSRPTv1; rua=mailto:x"`
 				return
 			}
 			for _, c := range s.Changes { // and the DNS then returns this
-				q := diag.Question(c.Name, dns.StringToType[c.Type], false)
+				q := dnsmsg.Question(c.Name, dns.StringToType[c.Type], false)
 				reply, err := m.resolver(m.sets).Exchange(t.Context(), q)
 				require.NoError(t, err)
 				assert.Len(t, reply.Answer, len(c.Lines))

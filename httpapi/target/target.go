@@ -29,6 +29,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
@@ -125,7 +126,7 @@ var validators = []struct {
 func version(name string) func() *regexp.Regexp { return kit.Regexp(`(?i)^\s*v\s*=\s*` + name + `\b`) }
 
 func record(text string) (Target, bool) {
-	parts, _ := diag.PastedTXT(text)
+	parts, _ := dnsmsg.PastedTXT(text)
 	plain := strings.Join(parts, "")
 	for _, v := range validators {
 		switch {

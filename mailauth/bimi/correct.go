@@ -1,10 +1,10 @@
 package bimi
 
 import (
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
 	"github.com/diagkit/diagkit/mailauth/taglist"
@@ -53,7 +53,7 @@ func (e *evidence) join(texts []string) string {
 	}
 	s := d.String()
 	r := record.Parse(s)
-	if !clean(&r) || len(s) > diag.MaxTXTString || !d.keepsAll(texts) {
+	if !clean(&r) || len(s) > dnsmsg.MaxTXTString || !d.keepsAll(texts) {
 		return ""
 	}
 	return s

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"slices"
 	"strings"
 	"time"
@@ -107,7 +108,7 @@ func (e *evidence) hasHiddenTag() bool {
 }
 
 func (e *evidence) isValid() bool {
-	long := func(s string) bool { return len(s) > diag.MaxTXTString }
+	long := func(s string) bool { return len(s) > dnsmsg.MaxTXTString }
 	return e.record != nil && e.record.Valid() && !slices.ContainsFunc(e.found.Strings, long)
 }
 
@@ -232,12 +233,12 @@ func (e *evidence) locateElsewhere(wildcard, fallback diag.Answer[*dns.TXT], oth
 	}
 	e.surroundings.Elsewhere = record.Format.Look(&e.found, e.discovery.Own().Answer, wildcard, others)
 	for _, r := range others[0].Records {
-		if text := diag.TXT(r); authorizesAll(text) {
+		if text := dnsmsg.TXT(r); authorizesAll(text) {
 			e.surroundings.openSPF = text
 		}
 	}
 	for _, r := range fallback.Records {
-		if text := diag.TXT(r); record.Format.Is(text) {
+		if text := dnsmsg.TXT(r); record.Format.Is(text) {
 			e.surroundings.fallbackRecord = text
 		}
 	}

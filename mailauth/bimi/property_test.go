@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
@@ -90,7 +91,7 @@ func TestReportsAreConsistent(t *testing.T) {
 		for _, domain := range levels {
 			for range rapid.IntRange(0, 2).Draw(rt, "records") {
 				text := draws.Draw(rt, "record")
-				if strings.ContainsAny(text, "\"\\") || text == "" || len(text) > diag.MaxTXTString {
+				if strings.ContainsAny(text, "\"\\") || text == "" || len(text) > dnsmsg.MaxTXTString {
 					continue
 				}
 				zone += at(pick("name", "default._bimi.", "default._bimi.", "s1._bimi.", "_bimi.", "", "*.")+domain, text)

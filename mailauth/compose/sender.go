@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/provider"
@@ -127,7 +128,7 @@ const MaxAddresses = 5
 func SendingAddresses(ctx context.Context, env *diag.Env, domain diag.Domain) []netip.Addr {
 	var text string
 	for _, r := range diag.Lookup[*dns.TXT](ctx, env, domain.FQDN()).Records {
-		if t := diag.TXT(r); eval.IsRecord(t) {
+		if t := dnsmsg.TXT(r); eval.IsRecord(t) {
 			text = t
 		}
 	}

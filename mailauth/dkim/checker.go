@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/mailauth/message"
 	"github.com/miekg/dns"
 )
@@ -105,7 +106,7 @@ func (p *Published) read(a diag.Answer[*dns.TXT]) {
 	case len(found.Records) == 1:
 		p.use(found.Records[0])
 	case len(a.Records) == 1: // not a key, but verifiers read it as one
-		p.use(diag.TXT(a.Records[0]))
+		p.use(dnsmsg.TXT(a.Records[0]))
 	default:
 		p.lack(KeyMissing, "There is no key: none of the %d TXT records at %s is one.", len(a.Records), p.Name)
 	}

@@ -34,6 +34,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
@@ -128,7 +129,7 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 	if !answered(e) {
 		return e.report(env.Now()), nil
 	}
-	e.addRecords(kit.Map(e.txt.Records, diag.TXTStrings))
+	e.addRecords(kit.Map(e.txt.Records, dnsmsg.TXTStrings))
 	if absent(e) && e.node.Err() == nil && !e.node.NXDomain() && !e.wildcard.Exists() {
 		if err := e.guess(ctx, env); err != nil {
 			return nil, err
@@ -162,7 +163,7 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 		return nil, input.Invalid("record", "is longer than %d bytes", maxRecordLength)
 	}
 	e := &evidence{}
-	parts, line := diag.PastedTXT(req.Record)
+	parts, line := dnsmsg.PastedTXT(req.Record)
 	literal, _ := taglist.Pasted(req.Record)
 	e.quoted = literal[0] != parts[0]
 	e.addRecords([][]string{parts})

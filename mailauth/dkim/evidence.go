@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/provider"
@@ -219,7 +220,7 @@ func (e *evidence) service() *provider.Service {
 }
 
 func textsOf(a diag.Answer[*dns.TXT]) []string {
-	list := kit.Map(a.Records, diag.TXT)
+	list := kit.Map(a.Records, dnsmsg.TXT)
 	slices.Sort(list)
 	return list
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -74,7 +75,7 @@ var request = LookupRequest{Domain: diag.MustDomain("example.com"), Selector: di
 // quote writes a text as character-strings of a zone file.
 func quote(text string) string {
 	var b strings.Builder
-	for _, s := range diag.SplitTXT(text) {
+	for _, s := range dnsmsg.SplitTXT(text) {
 		fmt.Fprintf(&b, " %q", s)
 	}
 	return b.String()

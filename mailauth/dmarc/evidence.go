@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/reception"
@@ -123,7 +124,7 @@ var serious = []taglist.Kind{taglist.NoEquals, taglist.BadName, taglist.BadValue
 	policy.BadPolicy, policy.BadAlignment, policy.BadFlag, policy.BadURI}
 
 func (e *evidence) valid() bool {
-	unpublishable := func(s string) bool { return len(s) > diag.MaxTXTString }
+	unpublishable := func(s string) bool { return len(s) > dnsmsg.MaxTXTString }
 	faulty := func(f taglist.Fault) bool { return slices.Contains(serious, f.Kind) }
 	return tagRules.One(e) && e.reading.Usable && !slices.ContainsFunc(e.record.List.Faults, faulty) &&
 		!slices.ContainsFunc(e.found.Strings, unpublishable)
@@ -162,7 +163,7 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 	e.wildcard = answers[0].Err()
 	e.elsewhere = policy.Format.Look(&e.own.Found, e.own.Answer, answers[0], answers[1:])
 	e.senders = slices.ContainsFunc(answers[1].Records, func(r *dns.TXT) bool {
-		text := strings.ToLower(strings.Join(strings.Fields(diag.TXT(r)), " "))
+		text := strings.ToLower(strings.Join(strings.Fields(dnsmsg.TXT(r)), " "))
 		return strings.HasPrefix(text, "v=spf1 ") && text != "v=spf1 -all"
 	})
 	e.sort(answers[0].Records)
@@ -187,9 +188,9 @@ func (e *evidence) sort(wildcard []*dns.TXT) {
 	}
 	strays := e.own.Found.Strays
 	for _, r := range e.own.Answer.Records {
-		text := diag.TXT(r)
+		text := dnsmsg.TXT(r)
 		stray := func(s taglist.Stray) bool { return s.Text == text }
-		everywhere := func(r *dns.TXT) bool { return diag.TXT(r) == text }
+		everywhere := func(r *dns.TXT) bool { return dnsmsg.TXT(r) == text }
 		switch {
 		case policy.Format.Is(text), slices.ContainsFunc(strays, stray), slices.ContainsFunc(wildcard, everywhere):
 		case strings.HasPrefix(strings.ToLower(text), "v=spf1"):

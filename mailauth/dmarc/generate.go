@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
@@ -188,7 +189,7 @@ func zoneLine(name, record string, absolute bool) string {
 	if absolute {
 		name += "."
 	}
-	return fmt.Sprintf(`%s %d IN TXT "%s"`, name, ttl, strings.Join(diag.SplitTXT(record), `" "`))
+	return fmt.Sprintf(`%s %d IN TXT "%s"`, name, ttl, strings.Join(dnsmsg.SplitTXT(record), `" "`))
 }
 
 // maxLocalPart is the maximum length of the local part of an address (RFC 5321 section 4.5.3.1.1).

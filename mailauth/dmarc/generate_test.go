@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
@@ -139,10 +140,10 @@ func checkGenerated(t *testing.T, req GenerateRequest) *GenerateReport {
 
 	rr, err := dns.NewRR(r.ZoneLine)
 	require.NoError(t, err, r.ZoneLine)
-	require.Equal(t, r.Record, diag.TXT(rr.(*dns.TXT)))
+	require.Equal(t, r.Record, dnsmsg.TXT(rr.(*dns.TXT)))
 	require.Equal(t, dns.CanonicalName(r.Name), rr.Header().Name)
-	for _, s := range diag.TXTStrings(rr.(*dns.TXT)) {
-		require.LessOrEqual(t, len(s), diag.MaxTXTString)
+	for _, s := range dnsmsg.TXTStrings(rr.(*dns.TXT)) {
+		require.LessOrEqual(t, len(s), dnsmsg.MaxTXTString)
 	}
 
 	last := policy.Policies{Domain: policy.None}

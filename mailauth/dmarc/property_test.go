@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
@@ -174,7 +175,7 @@ func TestLookupIsConsistent(t *testing.T) {
 		for _, domain := range levels {
 			for range rapid.IntRange(0, 2).Draw(rt, "records") {
 				text := draws.Draw(rt, "record")
-				if text != "" && !strings.ContainsAny(text, "\"\\") && len(text) <= diag.MaxTXTString {
+				if text != "" && !strings.ContainsAny(text, "\"\\") && len(text) <= dnsmsg.MaxTXTString {
 					zone.WriteString(dmarcAt(domain, text))
 				}
 			}

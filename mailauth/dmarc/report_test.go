@@ -13,6 +13,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
@@ -205,11 +206,11 @@ func FuzzValidate(f *testing.F) {
 		}
 		for _, finding := range a.Findings {
 			if l := finding.Location; l != nil {
-				require.LessOrEqual(t, l.Offset+l.Length, len(strings.Join(diag.SplitTXT(text), "")))
+				require.LessOrEqual(t, l.Offset+l.Length, len(strings.Join(dnsmsg.SplitTXT(text), "")))
 			}
 		}
 		require.False(t, a.Valid && len(a.Errors) > 0, "%+v", a.Findings)
-		now := strings.Join(diag.SplitTXT(text), "")
+		now := strings.Join(dnsmsg.SplitTXT(text), "")
 		checkSuggestions(t, a.Verdict, nil, inForce(now))
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/mailauth/dmarc"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/miekg/dns"
@@ -276,7 +277,7 @@ func TestCheckWrongNXDOMAIN(t *testing.T) {
 func TestCheckHugeRecord(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	text := "v=DMARC1; p=quarantine; pct=5" + strings.Repeat("; a=b", 2000)
-	parts := "\"" + strings.Join(diag.SplitTXT(text), "\" \"") + "\""
+	parts := "\"" + strings.Join(dnsmsg.SplitTXT(text), "\" \"") + "\""
 	w.Zone(mx + "_dmarc.example.com. TXT " + parts + "\n")
 	r, err := Check(t.Context(), w.Env(), CheckRequest{Domain: diag.MustDomain("example.com")})
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/dmarc"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
@@ -46,7 +47,7 @@ func newConversion(text string, domain diag.Domain) *conversion {
 
 // convert migrates the record of a request. Text that is not a DMARC record is unchanged.
 func convert(req MigrateRequest) *conversion {
-	parts, line := diag.PastedTXT(req.Record)
+	parts, line := dnsmsg.PastedTXT(req.Record)
 	c := newConversion(strings.Join(parts, ""), req.Domain)
 	c.line = line
 	c.migrate(req.NonexistentSubdomainPolicy, req.PSD)

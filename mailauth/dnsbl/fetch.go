@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/miekg/dns"
 )
@@ -171,7 +172,7 @@ const (
 func reasons(a diag.Answer[*dns.TXT], secrets keys) []string {
 	var list []string
 	for _, rr := range a.Records[:min(len(a.Records), maxTexts)] {
-		if text := strings.Join(strings.FieldsFunc(secrets.scrub(diag.TXT(rr)), unprintable), " "); text != "" {
+		if text := strings.Join(strings.FieldsFunc(secrets.scrub(dnsmsg.TXT(rr)), unprintable), " "); text != "" {
 			list = append(list, phrase.Clip(text, maxReason))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/rule"
@@ -223,7 +224,7 @@ func (e *evidence) handsOver() bool {
 
 func recordsOf(own diag.Answer[*dns.TXT]) []string {
 	other := func(text string) bool { return !eval.IsRecord(text) }
-	return slices.DeleteFunc(kit.Map(own.Records, diag.TXT), other)
+	return slices.DeleteFunc(kit.Map(own.Records, dnsmsg.TXT), other)
 }
 
 var (

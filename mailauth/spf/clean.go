@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
@@ -26,7 +26,7 @@ func pasted(text string) []string {
 	if nameless().MatchString(text) {
 		text = "@ " + text
 	}
-	parts, _ := diag.PastedTXT(text)
+	parts, _ := dnsmsg.PastedTXT(text)
 	return parts
 }
 

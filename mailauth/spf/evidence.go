@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
@@ -65,7 +66,7 @@ func (e *evidence) divide(p *publication) {
 		switch {
 		case eval.IsRecord(text):
 			e.records = append(e.records, text)
-			e.strings = diag.TXTStrings(e.published.answer.Records[i])
+			e.strings = dnsmsg.TXTStrings(e.published.answer.Records[i])
 		case strings.HasPrefix(strings.ToLower(text), "spf2.0/"): // RFC 4406 section 3.1
 			e.senderIDs = append(e.senderIDs, text)
 		case resembles(text):
@@ -89,7 +90,7 @@ func (e *evidence) locate(elsewhere []diag.Answer[*dns.TXT]) {
 	for i := range elsewhere {
 		e.unheard = e.unheard || elsewhere[i].Err() != nil
 		for _, r := range elsewhere[i].Records {
-			switch text := diag.TXT(r); {
+			switch text := dnsmsg.TXT(r); {
 			case !eval.IsRecord(text):
 			case i == 0:
 				e.wildcard = text

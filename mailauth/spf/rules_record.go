@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/rule"
@@ -199,7 +200,7 @@ var formRules = rule.Rules[*evidence]{{
 	Advice:      "Split the record into strings of at most 255 bytes, and keep the space between two terms in one of them.",
 	Fails: func(e *evidence) rule.Failures {
 		for i, s := range e.strings {
-			if len(s) > diag.MaxTXTString {
+			if len(s) > dnsmsg.MaxTXTString {
 				return rule.Fail("String %d of %d has %d bytes.", i+1, len(e.strings), len(s))
 			}
 		}

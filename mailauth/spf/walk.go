@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 	"github.com/miekg/dns"
 	"golang.org/x/net/publicsuffix"
@@ -420,7 +421,7 @@ type publication struct {
 func published(l *eval.Lookups, name string) *publication {
 	p := &publication{answer: eval.Ask[*dns.TXT](l, name)}
 	for _, r := range p.answer.Records {
-		text := diag.TXT(r)
+		text := dnsmsg.TXT(r)
 		if p.texts = append(p.texts, text); eval.IsRecord(text) {
 			p.records = append(p.records, text)
 		}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
@@ -33,7 +34,7 @@ type Stray struct {
 func (f Format) Find(answer []*dns.TXT) Found {
 	var found Found
 	for _, r := range answer {
-		f.add(&found, diag.TXTStrings(r))
+		f.add(&found, dnsmsg.TXTStrings(r))
 	}
 	return found
 }
@@ -56,7 +57,7 @@ func (f Format) Read(text string) Found {
 // Pasted returns the character-strings of a text to be published, as it is or in zone file syntax; line reports that
 // it is a zone file line with a name. A single quoted string keeps its quotes: a form would publish them.
 func Pasted(text string) (parts []string, line bool) {
-	parts, line = diag.PastedTXT(text)
+	parts, line = dnsmsg.PastedTXT(text)
 	if bare := strings.TrimSpace(text); !line && len(parts) == 1 && strings.HasPrefix(bare, `"`) {
 		return []string{bare}, false
 	}
@@ -175,9 +176,9 @@ var Entities = strings.NewReplacer("&#59;", ";", "&semi;", ";", "&#61;", "=", "&
 // long finds character-strings that cannot be published (RFC 1035 section 3.3).
 func (found *Found) long() rule.Failures {
 	for i, s := range found.Strings {
-		if len(s) > diag.MaxTXTString {
+		if len(s) > dnsmsg.MaxTXTString {
 			return rule.Fail("String %d of %d has %d bytes; a string has at most %d.", i+1, len(found.Strings), len(s),
-				diag.MaxTXTString)
+				dnsmsg.MaxTXTString)
 		}
 	}
 	return nil
@@ -193,7 +194,7 @@ func (found *Found) joints() rule.Failures {
 		before := strings.TrimRight(text[:offset], f.white())
 		at := offset + len(s) - len(strings.TrimLeft(s, f.white()))
 		last := before[strings.LastIndex(before, ";")+1:]
-		complete := i > 0 && len(found.Strings[i-1]) < diag.MaxTXTString && strings.Contains(last, "=")
+		complete := i > 0 && len(found.Strings[i-1]) < dnsmsg.MaxTXTString && strings.Contains(last, "=")
 		if name, ok := f.startsTag(text[at:]); ok && complete {
 			list = append(list, rule.Failure{
 				Detail:   fmt.Sprintf("String %d begins with %s=, and no semicolon precedes it.", i+1, name),

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/rule"
@@ -225,10 +226,10 @@ func (f Format) Look(found *Found, at, wildcard diag.Answer[*dns.TXT], others []
 	}
 	everywhere := map[string]bool{}
 	for _, r := range wildcard.Records {
-		everywhere[diag.TXT(r)] = true
+		everywhere[dnsmsg.TXT(r)] = true
 	}
 	for _, r := range at.Records {
-		text := diag.TXT(r)
+		text := dnsmsg.TXT(r)
 		stray := slices.ContainsFunc(found.Strays, func(s Stray) bool { return s.Text == text })
 		if !f.Is(text) && !stray && everywhere[text] && e.Alias == "" {
 			e.Wildcard = text
@@ -236,7 +237,7 @@ func (f Format) Look(found *Found, at, wildcard diag.Answer[*dns.TXT], others []
 	}
 	for _, a := range others {
 		for _, r := range a.Records {
-			text := diag.TXT(r)
+			text := dnsmsg.TXT(r)
 			if f.Is(text) && !everywhere[text] && len(e.Places) < maxPlaces {
 				e.Places = append(e.Places, Place{strings.TrimSuffix(a.Name, "."), text})
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
@@ -115,7 +116,7 @@ func (e *evidence) external(domain string) bool {
 var stsRecord = taglist.Format{Protocol: "MTA-STS", Version: "STSv1", Readers: "Senders", Fields: true}
 
 func (e *evidence) protectedBySTS() bool {
-	return slices.ContainsFunc(e.sts.Records, func(r *dns.TXT) bool { return stsRecord.Is(diag.TXT(r)) })
+	return slices.ContainsFunc(e.sts.Records, func(r *dns.TXT) bool { return stsRecord.Is(dnsmsg.TXT(r)) })
 }
 
 func (e *evidence) protectedByDANE() bool {
@@ -125,7 +126,7 @@ func (e *evidence) protectedByDANE() bool {
 // authorized reports whether an external destination declares that it accepts the reports, and whether that is known.
 func (d *destination) authorized() (yes, known bool) {
 	yes = slices.ContainsFunc(d.consent.Records, func(r *dns.TXT) bool {
-		return strings.HasPrefix(diag.TXT(r), "v="+format.Version)
+		return strings.HasPrefix(dnsmsg.TXT(r), "v="+format.Version)
 	})
 	return yes, d.consent.Err() == nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
@@ -60,7 +61,7 @@ func TestReportsAreConsistent(t *testing.T) {
 		for _, domain := range levels {
 			for range rapid.IntRange(0, 2).Draw(rt, "records") {
 				text := draws.Draw(rt, "record")
-				if strings.ContainsAny(text, "\"\\") || len(text) > diag.MaxTXTString {
+				if strings.ContainsAny(text, "\"\\") || len(text) > dnsmsg.MaxTXTString {
 					continue
 				}
 				name := rapid.SampledFrom([]string{"_smtp._tls.", "_smtp._tls.", "_smtp._tls.", "_smtp-tls.", "", "*."}).Draw(rt, "name")

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
@@ -143,7 +143,7 @@ func (e *evidence) correct() string {
 	if len(texts) == 0 || d[1].Value == "" || e.valid() && same(s, texts[0]) {
 		return ""
 	}
-	if _, err := ParseRecord(s); err != nil || len(s) > diag.MaxTXTString || !keeps(d[1].Value, texts) {
+	if _, err := ParseRecord(s); err != nil || len(s) > dnsmsg.MaxTXTString || !keeps(d[1].Value, texts) {
 		return ""
 	}
 	return s

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
@@ -103,7 +104,7 @@ func (a *audit) originOf(ctx context.Context, ip netip.Addr) Origin {
 // list several numbers.
 func asnIn(answer diag.Answer[*dns.TXT]) string {
 	for _, r := range answer.Records {
-		numbers, _, found := strings.Cut(diag.TXT(r), "|")
+		numbers, _, found := strings.Cut(dnsmsg.TXT(r), "|")
 		numbers = strings.TrimSpace(numbers)
 		if found && numbers != "" && strings.Trim(numbers, "0123456789 ") == "" {
 			return strings.Fields(numbers)[0]

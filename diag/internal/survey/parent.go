@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
@@ -153,7 +154,7 @@ func (a *audit) suppose(ctx context.Context, p Parent) Parent {
 		ns.Ns = append(ns.Ns, &dns.NS{Hdr: header, Ns: s.Name})
 		a.meet(ctx, s.Name)
 		for _, ip := range s.Addrs {
-			ns.Extra = append(ns.Extra, diag.AddressRecord(s.Name, ip, supposedTTL))
+			ns.Extra = append(ns.Extra, dnsmsg.AddressRecord(s.Name, ip, supposedTTL))
 			a.visit(ctx, ip, s.Name)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
@@ -124,7 +125,7 @@ func (p *Place) lookup(ctx context.Context, env *diag.Env) {
 func find(answer []*dns.TXT) taglist.Found {
 	found := Format.Find(answer)
 	for _, r := range answer {
-		text := diag.TXT(r)
+		text := dnsmsg.TXT(r)
 		if !Format.Is(text) && Format.Resembles(text) == "" && names(text) {
 			found.Strays = append(found.Strays, taglist.Stray{Text: text, Why: "it does not begin with v=" + Format.Version})
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -45,7 +46,7 @@ func (v *walkVector) world(t *testing.T) *diagtest.World {
 			require.NoError(t, json.Unmarshal(value, &list))
 			for _, data := range list {
 				if rrtype == "TXT" {
-					data = quoted(diag.SplitTXT(data))
+					data = quoted(dnsmsg.SplitTXT(data))
 				}
 				zone.WriteString(owner + ". " + rrtype + " " + data + "\n")
 			}

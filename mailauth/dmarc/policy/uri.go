@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/miekg/dns"
@@ -254,7 +255,7 @@ func (c *Consent) Given() (yes, known bool) {
 func (c *Consent) records() []string {
 	var list []string
 	for _, r := range c.Answer.Records {
-		if text := diag.TXT(r); Format.Is(text) {
+		if text := dnsmsg.TXT(r); Format.Is(text) {
 			list = append(list, text)
 		}
 	}
@@ -263,7 +264,7 @@ func (c *Consent) records() []string {
 
 // ForAll reports whether the destination accepts reports for every domain.
 func (c *Consent) ForAll() bool {
-	return slices.ContainsFunc(c.Wildcard.Records, func(r *dns.TXT) bool { return Format.Is(diag.TXT(r)) })
+	return slices.ContainsFunc(c.Wildcard.Records, func(r *dns.TXT) bool { return Format.Is(dnsmsg.TXT(r)) })
 }
 
 // Overrides lists the URIs that replace those of the record, and reports whether they lie at the same host, as they

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -185,7 +186,7 @@ func TestRefusals(t *testing.T) {
 func TestLongRecord(t *testing.T) {
 	m := ask(t, "_1.abc.spf.example.net.", dns.TypeTXT, func(q *dns.Msg) { q.SetEdns0(1232, true) })
 	require.Len(t, m.Answer, 1)
-	assert.Equal(t, long, diag.TXT(m.Answer[0].(*dns.TXT)))
+	assert.Equal(t, long, dnsmsg.TXT(m.Answer[0].(*dns.TXT)))
 	assert.Len(t, m.Answer[0].(*dns.TXT).Txt, 3)
 	assert.True(t, m.IsEdns0().Do(), "RFC 3225 section 3")
 	assert.EqualValues(t, maxDatagram, m.IsEdns0().UDPSize())
@@ -325,7 +326,7 @@ func FuzzSplit(f *testing.F) {
 		q := new(dns.Msg).SetQuestion("a.spf.example.net.", dns.TypeTXT)
 		m := onWire(t, s.answer(q, false))
 		require.Len(t, m.Answer, 1)
-		require.Equal(t, value, diag.TXT(m.Answer[0].(*dns.TXT)))
+		require.Equal(t, value, dnsmsg.TXT(m.Answer[0].(*dns.TXT)))
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/mailauth/hostedspf/memory"
 	"github.com/diagkit/diagkit/mailauth/hostedspf/nameserver"
@@ -48,6 +49,6 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(diag.TXT(reply.Answer[0].(*dns.TXT)), reply.Authoritative)
+	fmt.Println(dnsmsg.TXT(reply.Answer[0].(*dns.TXT)), reply.Authoritative)
 	// Output: v=spf1 ip4:192.0.2.0/24 -all true
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
@@ -16,7 +16,7 @@ func TestMasterFile(t *testing.T) {
 	zone := dns.NewZoneParser(strings.NewReader(MasterFile(records, 0)), "", "")
 	read := []hostedspf.Record{}
 	for rr, ok := zone.Next(); ok; rr, ok = zone.Next() {
-		value := diag.TXT(rr.(*dns.TXT))
+		value := dnsmsg.TXT(rr.(*dns.TXT))
 		read = append(read, hostedspf.Record{
 			Name: strings.TrimSuffix(rr.Header().Name, "."), Value: value, LengthBytes: len(value),
 		})

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/mailauth/hostedspf/memory"
@@ -97,14 +98,14 @@ func TestServe(t *testing.T) {
 	for _, transport := range []resolver.Transport{resolver.UDP, resolver.TCP} {
 		t.Run(string(transport), func(t *testing.T) {
 			c := client(t, s, transport)
-			m, err := c.Exchange(t.Context(), diag.Question("_1.h1.spf.example.net.", dns.TypeTXT, false))
+			m, err := c.Exchange(t.Context(), dnsmsg.Question("_1.h1.spf.example.net.", dns.TypeTXT, false))
 			require.NoError(t, err)
 			require.Len(t, m.Answer, 1)
-			require.Equal(t, long, diag.TXT(m.Answer[0].(*dns.TXT)))
-			m, err = c.Exchange(t.Context(), diag.Question("h2.spf.example.net.", dns.TypeTXT, true))
+			require.Equal(t, long, dnsmsg.TXT(m.Answer[0].(*dns.TXT)))
+			m, err = c.Exchange(t.Context(), dnsmsg.Question("h2.spf.example.net.", dns.TypeTXT, true))
 			require.NoError(t, err)
 			require.Equal(t, dns.RcodeNameError, m.Rcode)
-			m, err = c.Exchange(t.Context(), diag.Question("example.com.", dns.TypeTXT, true))
+			m, err = c.Exchange(t.Context(), dnsmsg.Question("example.com.", dns.TypeTXT, true))
 			require.NoError(t, err)
 			require.Equal(t, dns.RcodeRefused, m.Rcode)
 		})
@@ -141,7 +142,7 @@ func TestDelegation(t *testing.T) {
 			m := new(dns.Msg).SetReply(q)
 			if server.Addrs[0] == netip.MustParseAddr("192.0.2.1") {
 				m.Ns = named(testSnapshot().nodes["spf.example.net."][dns.TypeNS], "spf.example.net.")
-				m.Extra = []dns.RR{diag.AddressRecord("ns1.spf.example.net.", netip.MustParseAddr("192.0.2.53"), seconds(zoneTTL))}
+				m.Extra = []dns.RR{dnsmsg.AddressRecord("ns1.spf.example.net.", netip.MustParseAddr("192.0.2.53"), seconds(zoneTTL))}
 			} else {
 				m.Rcode = above.answer(q, true).Rcode
 			}
@@ -149,10 +150,10 @@ func TestDelegation(t *testing.T) {
 		},
 		NoIPv6: true,
 	}
-	m, err := it.Exchange(t.Context(), diag.Question("h1.spf.example.net.", dns.TypeTXT, false))
+	m, err := it.Exchange(t.Context(), dnsmsg.Question("h1.spf.example.net.", dns.TypeTXT, false))
 	require.NoError(t, err)
 	require.Len(t, m.Answer, 1, "%v", m)
-	m, err = it.Exchange(t.Context(), diag.Question("none.spf.example.net.", dns.TypeTXT, false))
+	m, err = it.Exchange(t.Context(), dnsmsg.Question("none.spf.example.net.", dns.TypeTXT, false))
 	require.NoError(t, err)
 	require.Equal(t, dns.RcodeNameError, m.Rcode)
 }

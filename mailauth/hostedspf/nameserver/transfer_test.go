@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 )
 
@@ -273,7 +274,7 @@ func testPartsGoAhead(t *testing.T, restarts bool) {
 		if len(m.Answer) == 0 {
 			return ""
 		}
-		return diag.TXT(m.Answer[0].(*dns.TXT))
+		return dnsmsg.TXT(m.Answer[0].(*dns.TXT))
 	}
 	const head = "h1.spf.example.net."
 	publish := func(n string) {
@@ -345,7 +346,7 @@ func TestPartsGoAheadAfterAnOutage(t *testing.T) {
 		t.Helper()
 		require.NoError(t, s.Refresh(t.Context()))
 		m := s.current.Load().answer(new(dns.Msg).SetQuestion("h1.spf.example.net.", dns.TypeTXT), true)
-		require.Equal(t, value, diag.TXT(m.Answer[0].(*dns.TXT)))
+		require.Equal(t, value, dnsmsg.TXT(m.Answer[0].(*dns.TXT)))
 	}
 	serves("old")
 	now = now.Add(time.Minute)

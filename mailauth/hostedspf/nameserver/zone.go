@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/mailauth/spf"
@@ -185,7 +186,7 @@ func (z *Zone) build(records []published, serial uint32) *snapshot {
 		name := ns.Name.FQDN()
 		s.add(&dns.NS{Hdr: header(apex, dns.TypeNS, seconds(zoneTTL)), Ns: name})
 		for _, ip := range ns.Addrs {
-			s.add(diag.AddressRecord(name, ip, seconds(zoneTTL)))
+			s.add(dnsmsg.AddressRecord(name, ip, seconds(zoneTTL)))
 		}
 	}
 	for _, r := range records {
@@ -230,7 +231,7 @@ func (s *snapshot) exist(name string) {
 // split cuts a text into the strings of a TXT record, which readers of SPF join without anything
 // between them (RFC 7208 section 3.3), and writes them as the DNS library wants them.
 func split(value string) []string {
-	parts := slices.Collect(slices.Chunk([]byte(value), diag.MaxTXTString))
+	parts := slices.Collect(slices.Chunk([]byte(value), dnsmsg.MaxTXTString))
 	return kit.Map(parts, func(p []byte) string { return strings.ReplaceAll(string(p), `\`, `\\`) })
 }
 
@@ -252,7 +253,7 @@ func (s *snapshot) member(m *dns.Msg, q dns.Question, name string) bool {
 		return false
 	}
 	if set.has(client) && q.Qtype == dns.TypeA {
-		m.Answer = []dns.RR{diag.AddressRecord(q.Name, listed, set.ttl)}
+		m.Answer = []dns.RR{dnsmsg.AddressRecord(q.Name, listed, set.ttl)}
 	} else {
 		m.Ns = []dns.RR{s.negative}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/miekg/dns"
 )
 
@@ -88,7 +89,7 @@ func AnswerError[R dns.RR](a *diag.Answer[R]) error {
 func (l *Lookups) record(name string) (text string, count int, err error) {
 	answer := Ask[*dns.TXT](l, name)
 	for _, r := range answer.Records {
-		if one := diag.TXT(r); IsRecord(one) {
+		if one := dnsmsg.TXT(r); IsRecord(one) {
 			text = one
 			count++
 		}

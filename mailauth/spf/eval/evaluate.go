@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/miekg/dns"
 )
 
@@ -234,7 +234,7 @@ func (e *evaluation) explain(t *Term, domain string) {
 	if len(answer.Records) != 1 {
 		return
 	}
-	m, fault := parseMacros(diag.TXT(answer.Records[0]), true)
+	m, fault := parseMacros(dnsmsg.TXT(answer.Records[0]), true)
 	if fault.text != "" {
 		return
 	}

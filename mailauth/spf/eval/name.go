@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/miekg/dns"
 )
 
@@ -121,7 +122,7 @@ func Unescape(name string) string {
 	if strings.IndexByte(name, '\\') < 0 {
 		return name
 	}
-	return diag.TXT(&dns.TXT{Txt: []string{name}})
+	return dnsmsg.TXT(&dns.TXT{Txt: []string{name}})
 }
 
 // Below reports whether a name is another or below it.

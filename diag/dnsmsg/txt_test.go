@@ -1,4 +1,4 @@
-package diag
+package dnsmsg
 
 import (
 	"strings"
@@ -40,7 +40,7 @@ func FuzzTXT(f *testing.F) {
 		}
 		rdata := append([]byte{byte(len(a))}, a...)
 		rdata = append(append(rdata, byte(len(b))), b...)
-		head := header(dns.TypeTXT)
+		head := dns.RR_Header{Name: "a.test.", Rrtype: dns.TypeTXT, Class: dns.ClassINET, Ttl: 60}
 		head.Rdlength = uint16(len(rdata))
 		rr, _, err := dns.UnpackRRWithHeader(head, rdata, 0)
 		if err != nil {
@@ -50,37 +50,6 @@ func FuzzTXT(f *testing.F) {
 			t.Fatalf("got %q", got)
 		}
 	})
-}
-
-func TestDNSSECStatus(t *testing.T) {
-	expired := []dns.EDNS0{&dns.EDNS0_EDE{InfoCode: dns.ExtendedErrorCodeSignatureExpired}}
-	stale := []dns.EDNS0{&dns.EDNS0_EDE{InfoCode: dns.ExtendedErrorCodeStaleAnswer}}
-	tests := []struct {
-		name  string
-		ad    bool
-		rcode int
-		ede   []dns.EDNS0
-		want  DNSSECStatus
-	}{
-		{"vouched for", true, dns.RcodeSuccess, nil, Secure},
-		{"absence vouched for", true, dns.RcodeNameError, nil, Secure},
-		{"failure vouched for", true, dns.RcodeServerFailure, nil, Indeterminate},
-		{"nothing said", false, dns.RcodeSuccess, nil, Indeterminate},
-		{"forged", false, dns.RcodeServerFailure, expired, Bogus},
-		{"forged for another resolver", false, dns.RcodeSuccess, expired, Indeterminate},
-		{"failure for another reason", false, dns.RcodeServerFailure, stale, Indeterminate},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			m := reply(t)
-			m.AuthenticatedData, m.Rcode = tt.ad, tt.rcode
-			m.SetEdns0(ednsSize, false)
-			m.IsEdns0().Option = tt.ede
-			require.Equal(t, tt.want, MessageDNSSEC(m))
-			require.Equal(t, tt.want, Lookup[*dns.A](t.Context(), &Env{Resolver: scripted{msg: m}}, "a.test.").DNSSEC())
-		})
-	}
-	require.Contains(t, DNSSECStatus("").Values(), string(Insecure))
 }
 
 func TestPastedTXT(t *testing.T) {

@@ -1,8 +1,7 @@
-package diag
+package dnsmsg
 
 import (
 	"strings"
-	"time"
 
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/miekg/dns"
@@ -106,58 +105,3 @@ func unescape(s string) string {
 }
 
 func areDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
-
-// RecordLookup is the part that all reports on one record in the DNS share.
-type RecordLookup struct {
-	Domain        Name         `json:"domain" doc:"the domain, as A-labels"`
-	DomainUnicode string       `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
-	RecordName    string       `json:"record_name" doc:"where the record was looked for"`
-	Found         bool         `json:"found" doc:"whether there is such a record"`
-	Record        string       `json:"record,omitempty" doc:"the record, if there is exactly one"`
-	Records       []string     `json:"records" doc:"all records of the kind at that name"`
-	Rcode         string       `json:"rcode,omitempty" doc:"reply code of the DNS, if a reply came"`
-	TTL           *uint32      `json:"ttl,omitempty" doc:"time to live in seconds, if there is such a record"`
-	CNAMEChain    []string     `json:"cname_chain" doc:"aliases that were followed"`
-	DNSSEC        DNSSECStatus `json:"dnssec_status" doc:"what is known of the authenticity of the answer"`
-	Timing
-}
-
-// Held is how long resolvers cache the record, in seconds; 0 without a record.
-func (l RecordLookup) Held() int64 {
-	if l.TTL == nil {
-		return 0
-	}
-	return int64(*l.TTL)
-}
-
-// Subject is the domain that was asked about.
-func (l RecordLookup) Subject() string { return l.Domain.String() }
-
-// Owner is the name at which the record was looked for, and the records of the kind that are there.
-func (l RecordLookup) Owner() (name string, records []string) { return l.RecordName, l.Records }
-
-// Published is the record, if there is exactly one: what reports on a record have in common.
-func (l RecordLookup) Published() string { return l.Record }
-
-// NewRecordLookup fills the shared part of a report from the answer to the question for the record
-// and from those of its texts that are of the kind looked for.
-func NewRecordLookup[R dns.RR](d Name, a Answer[R], records []string, began, ended time.Time) RecordLookup {
-	l := RecordLookup{
-		Domain: d, DomainUnicode: d.UnicodeIfDifferent(),
-		RecordName: strings.TrimSuffix(dns.CanonicalName(a.Name), "."), Found: len(records) > 0, Records: []string{},
-		Rcode: a.RcodeName(), CNAMEChain: []string{}, DNSSEC: a.DNSSEC(), Timing: NewTiming(began, ended),
-	}
-	for _, r := range records {
-		l.Records = append(l.Records, strings.ToValidUTF8(r, "\uFFFD"))
-	}
-	if len(records) == 1 {
-		l.Record = l.Records[0]
-	}
-	if l.Found {
-		l.TTL = new(a.TTL)
-	}
-	for _, alias := range a.Aliases {
-		l.CNAMEChain = append(l.CNAMEChain, strings.TrimSuffix(alias, "."))
-	}
-	return l
-}
