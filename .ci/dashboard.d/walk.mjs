@@ -21,8 +21,8 @@ async function glance(v, pages) {
 async function domains(v) {
   const { page } = v;
   await glance(v, [
-    ["domains", "/dashboard", "10 watched, the worst first", "hopeless.example"],
-    ["domains-none", "/dashboard?q=nothing", "No domain contains"],
+    ["domains", "/dashboard", "10 domains, worst first", "hopeless.example"],
+    ["domains-none", "/dashboard?q=nothing", "No domains match"],
     ["domain", "/dashboard/domains/harbour.example", "SPF includes a domain without an SPF record"],
   ]);
   await v.press(page.locator(".day.critical").last());
@@ -31,17 +31,17 @@ async function domains(v) {
   // A watch, from its creation to what it is for.
   await v.open("/dashboard/domains/watch.example");
   await v.press("Stop watching");
-  await v.sees("The domain is not watched any more");
+  await v.sees("Domain removed");
   await page.getByLabel("Domain", { exact: true }).fill("not a domain");
-  await v.press("Watch", 422);
+  await v.press("Add domain", 422);
   check(await page.locator("#domain[aria-invalid]").count() === 1, "the fault of a domain is not beside it");
   await v.look("domains-fault");
   await page.getByLabel("Domain", { exact: true }).fill("watch.example");
   for (const name of ["mail", "dns", "web"]) await page.getByLabel(name, { exact: true }).uncheck();
-  await page.getByText("or single operations").click();
+  await page.getByText("Single operations").click();
   await page.getByLabel("dmarc/lookup", { exact: true }).check();
-  await v.press("Watch");
-  await v.sees("The domain is watched");
+  await v.press("Add domain");
+  await v.sees("Domain added");
   await v.until("#known");
   const value = page.locator(".records code", { hasText: "v=DMARC1" });
   const before = await value.innerText();
@@ -55,9 +55,9 @@ async function domains(v) {
   await v.press("Check now");
   await v.sees("13 of 14 checks", "Do first");
   await v.look("domain-checked");
-  await page.getByLabel("How often").selectOption({ label: "every 6 h" });
-  await v.press("Change");
-  await v.sees("The settings are changed");
+  await page.getByLabel("Frequency").selectOption({ label: "every 6 h" });
+  await v.press("Save");
+  await v.sees("Settings saved");
 }
 
 async function channels(v) {
@@ -68,16 +68,16 @@ async function channels(v) {
   await v.press(page.locator("tr", { hasText: "domain.record_changed" }).first().getByRole("link"));
   check(await page.locator("nav [aria-current]").innerText() === "Channels", "a delivery is not below the channels");
   await v.look("delivery");
-  await v.press("Send the event again");
-  await v.sees("on its way again", "Repeats");
+  await v.press("Resend event");
+  await v.sees("Event resent", "Replay of");
   await v.until('.badge:text("delivered")');
   await v.look("delivery-again");
   await v.open("/dashboard/channels");
   await page.getByLabel("Name").fill("Night");
-  await page.getByLabel("Sent to", { exact: true }).fill("ftp://hooks.harbour.example/");
+  await page.getByLabel("Destination", { exact: true }).fill("ftp://hooks.harbour.example/");
   await v.press("Create channel", 422);
   await v.look("channels-fault");
-  await page.getByLabel("Sent to", { exact: true }).fill("https://hooks.harbour.example/night");
+  await page.getByLabel("Destination", { exact: true }).fill("https://hooks.harbour.example/night");
   await v.press("Create channel");
   check((await page.locator(".secret pre").innerText()).startsWith("whsec_"), "a new channel shows no secret");
   await v.look("channel-new");
@@ -92,24 +92,24 @@ async function keys(v) {
   await v.open("/dashboard/keys");
   await v.look("keys");
   await page.getByLabel("Name").fill("Website <b>shop</b>");
-  await page.getByLabel("Addresses that may use it").fill("nowhere");
+  await page.getByLabel("Allowed IPs").fill("nowhere");
   await v.press("Create key", 422);
   check(await page.locator("#ip_allowlist[aria-invalid]").count() === 1, "the fault of an address is not beside it");
   await v.look("keys-fault");
-  await page.getByLabel("Addresses that may use it").fill("127.0.0.0/8, ::1");
+  await page.getByLabel("Allowed IPs").fill("127.0.0.0/8, ::1");
   await v.press("Create key");
   await v.look("key-new");
   const first = await secret.innerText(), firstPage = page.url().split("?")[0];
   check(await api(demo, first) === 200, "the new key does not work");
   await page.reload();
   check(await secret.count() === 0 && !(await v.text()).includes(first), "the secret of a key is shown twice");
-  await page.getByLabel("This key goes on working for").selectOption({ label: "An hour" });
+  await page.getByLabel("Grace period").selectOption({ label: "1 hour" });
   await v.press("Rotate key");
   const second = await secret.innerText();
   const both = await Promise.all([api(demo, first), api(demo, second)]);
   check(first !== second && both.join() === "200,200", "of the rotated key not both work");
   await v.press("Revoke key", 422);
-  await page.getByLabel("It stops to work at once").check();
+  await page.getByLabel("The key stops working immediately").check();
   await v.press("Revoke key");
   await v.sees("revoked");
   check(await api(demo, second) === 401, "a revoked key works");
@@ -127,7 +127,7 @@ async function playground(v) {
   await page.getByLabel("Domain required").fill("harbour.example");
   await v.press(page.getByRole("button", { name: /^Run for/ }));
   await v.sees("_spf.gone.example", "$DIAG_KEY", "spf.Lookup");
-  await page.getByText("The reply of the API").click();
+  await page.getByText("API response").click();
   const json = JSON.parse(await page.locator("details pre").first().innerText());
   check(json.domain === "harbour.example", "there is no JSON");
   await v.look("result");
@@ -142,7 +142,7 @@ async function playground(v) {
   await stranger.sees("harbour.example", "_spf.gone.example");
   await stranger.seesNot("svc_", "you@harbour.example", "Harbour Coffee");
   await stranger.look("shared");
-  await v.press("Withdraw");
+  await v.press("Revoke");
   await v.look("shares-withdrawn");
   await stranger.open(shared, 410);
   await stranger.look("shared-withdrawn");
@@ -164,19 +164,19 @@ async function bills(v) {
   const { page } = v;
   await v.open("/dashboard/billing");
   await v.look("billing");
-  await page.getByLabel("Go on above the allowance").check();
-  await page.getByLabel("At most, each month").fill("a lot");
+  await page.getByLabel("Allow overage").check();
+  await page.getByLabel("Monthly overage cap").fill("a lot");
   await v.press("Save", 422);
   await v.look("billing-fault");
-  await page.getByLabel("At most, each month").fill("25.00");
+  await page.getByLabel("Monthly overage cap").fill("25.00");
   await v.press("Save");
-  await v.sees("The overage is changed");
+  await v.sees("Overage settings saved");
   await v.press(page.locator("tbody th a").first());
   await v.look("invoice");
-  await page.getByLabel("Why").last().fill("It was a trial.");
-  await page.getByLabel("The invoice should not have been made").check();
-  await v.press("Declare void");
-  await v.sees("The invoice is void", "It was a trial.", "you@harbour.example");
+  await page.getByLabel("Reason").last().fill("It was a trial.");
+  await page.getByLabel("I understand that voiding cannot be undone").check();
+  await v.press("Void invoice");
+  await v.sees("Invoice voided", "It was a trial.", "you@harbour.example");
   check(await page.locator('.badge:text-is("void")').count() === 1, "the invoice is not void");
   await v.look("invoice-void");
 }
@@ -206,7 +206,7 @@ async function others(v) {
 // enter uses a link, as a person does.
 async function enter(v, at) {
   await v.open(at);
-  await v.press(v.page.getByRole("button", { name: /^Enter / }));
+  await v.press(v.page.getByRole("button", { name: /^Sign in to / }));
 }
 
 // fresh is a server that was just started: entry, members, sessions.
@@ -217,22 +217,22 @@ async function fresh() {
   await owner.sees("diagd member link");
   await owner.look("enter");
   await owner.open(link);
-  await owner.sees("Enter as owner@localhost");
+  await owner.sees("Sign in as owner@localhost");
   await owner.look("enter-link");
-  await owner.press(page.getByRole("button", { name: /^Enter / }));
+  await owner.press(page.getByRole("button", { name: /^Sign in to / }));
   const names = ["", "keys", "usage", "activity", "billing", "channels", "spf", "members", "sessions", "log", "shares"];
   await glance(owner, names.map((name) => [`empty-${name || "domains"}`, `/dashboard/${name}`.replace(/\/$/, "")]));
   const late = await visitor(diagd, "late");
   await late.open(link, 404);
-  await late.sees("This link was used");
+  await late.sees("This link was already used");
   await late.look("enter-used");
 
   await owner.open("/dashboard/members");
-  await page.getByLabel("E-mail address").fill("dev@example.com");
+  await page.getByLabel("Email address").fill("dev@example.com");
   await page.getByLabel("Developer").check();
   await owner.press("Add member");
   await owner.look("member");
-  await owner.press("Make a link");
+  await owner.press("Create link");
   const invitation = await page.locator(".secret pre").innerText();
   await owner.look("member-link");
   await page.reload();
@@ -250,7 +250,7 @@ async function fresh() {
   await owner.look("sessions-two");
   await owner.press(page.locator("tr", { hasText: "dev@example.com" }).getByRole("button", { name: "End" }));
   await developer.open("/dashboard");
-  await developer.sees("Members enter by a link");
+  await developer.sees("Sign in with a one-time link");
 
   // A command makes a link, too. A viewer reads.
   await owner.open(memberPage);
@@ -261,13 +261,13 @@ async function fresh() {
   await developer.open("/dashboard/keys");
   await developer.seesNot("Create a key");
   await developer.open("/dashboard/playground/spf/lookup");
-  await developer.sees("Viewers may use no credits");
+  await developer.sees("Viewers cannot use credits");
   await developer.look("viewer");
   await owner.open(memberPage);
-  await page.getByLabel("The member can enter no more").check();
+  await page.getByLabel("Removes access").check();
   await owner.press("Remove member");
   await developer.open("/dashboard");
-  await developer.sees("Members enter by a link");
+  await developer.sees("Sign in with a one-time link");
 
   await owner.press("Sign out");
   await owner.sees("You are signed out");

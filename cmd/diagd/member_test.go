@@ -111,7 +111,7 @@ func TestFirstEntry(t *testing.T) {
 		return string(body)
 	}
 	page := get(link)
-	assert.Contains(t, page, "Enter as owner@localhost")
+	assert.Contains(t, page, "Sign in as owner@localhost")
 	field := regexp.MustCompile(`name="(token|account)" value="([^"]+)"`)
 	form := url.Values{}
 	for _, m := range field.FindAllStringSubmatch(page, -1) {
@@ -123,7 +123,7 @@ func TestFirstEntry(t *testing.T) {
 	r.Body.Close()
 	assert.Equal(t, "/dashboard", r.Request.URL.Path)
 	assert.Contains(t, get(base+"/dashboard/keys"), "first")
-	assert.Contains(t, get(link), "This link was used")
+	assert.Contains(t, get(link), "This link was already used")
 	problem := get(base + "//dashboard/keys")
 	assert.Contains(t, problem, `"request_id"`, "the API judges what the front does not know")
 }

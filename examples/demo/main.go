@@ -180,7 +180,7 @@ func (d *demo) runTour(ctx context.Context, w io.Writer) error {
 // checkPages opens pages of the dashboard as a signed-in member.
 func (d *demo) checkPages(ctx context.Context, w io.Writer) error {
 	for _, p := range []struct{ path, sees string }{
-		{"/dashboard", "10 watched, the worst first"},
+		{"/dashboard", "10 domains, worst first"},
 		{"/dashboard/domains/harbour.example", "SPF includes a domain without an SPF record"},
 		{"/dashboard/domains/slip.example", "p=rejct"},
 		{"/dashboard/channels", "Operations"},

@@ -154,8 +154,9 @@ func (d *dashboard) showActivity(r *http.Request) (any, error) {
 	account, query := sessionOf(r).Account, r.URL.Query()
 	parameter := func(name string) string { return strings.TrimSpace(query.Get(name)) }
 	a := activityPage{Month: month, Months: d.months(account), MaxRows: maxActivityRows}
-	a.requestFilter = requestFilter{ID: parameter("id"), Operation: strings.Trim(parameter("operation"), "/"), Code: parameter("code"),
-		Key: metering.KeyID(parameter("key")), Before: parameter("before")}
+	a.requestFilter = requestFilter{ID: parameter("id"), Operation: strings.Trim(parameter("operation"), "/"),
+		Code: parameter("code"),
+		Key:  metering.KeyID(parameter("key")), Before: parameter("before")}
 	if a.before, a.Fault = parseBefore(a.Before); a.Fault != "" {
 		a.requestFilter.Before = ""
 	}
@@ -241,7 +242,9 @@ func observationOf(e metering.Entry) httpapi.Observation {
 
 // mergeRequests are the newest of both, before an instant if that is set, each request once: of one that is
 // remembered more is known. Where there are others before them, last is the instant before which those are.
-func mergeRequests(charges, recorded []httpapi.Observation, end time.Time) (shown []httpapi.Observation, last time.Time) {
+func mergeRequests(charges, recorded []httpapi.Observation, end time.Time) (
+	shown []httpapi.Observation, last time.Time,
+) {
 	isRecorded := map[string]bool{}
 	for _, r := range recorded {
 		isRecorded[r.RequestID] = true

@@ -138,7 +138,7 @@ const maxReason = 500
 func parseReason(r *http.Request, field string) (string, error) {
 	reason := strings.TrimSpace(r.PostForm.Get(field))
 	if reason == "" || len(reason) > maxReason {
-		return "", &metering.FieldError{Field: field, Reason: "must say why, in at most 500 characters"}
+		return "", &metering.FieldError{Field: field, Reason: "is required, with at most 500 characters"}
 	}
 	return reason, nil
 }

@@ -31,7 +31,7 @@ func TestChangesAreBounded(t *testing.T) {
 	require.Equal(t, memberChanges, rows())
 	busy := viewer.post("/dashboard/sessions/none/end")
 	assert.Equal(t, http.StatusTooManyRequests, busy.status)
-	assert.Contains(t, busy.words("main"), fmt.Sprintf("A member may change %d things a day", memberChanges))
+	assert.Contains(t, busy.words("main"), fmt.Sprintf("A member can make %d changes per day", memberChanges))
 	wait, err := strconv.Atoi(busy.header.Get("Retry-After"))
 	require.NoError(t, err)
 	assert.Equal(t, memberChanges, rows())
@@ -80,7 +80,7 @@ func TestKeysAreBounded(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, create(owner).status)
 	full := create(owner)
 	require.Equal(t, http.StatusUnprocessableEntity, full.status)
-	require.Contains(t, full.words("#name-fault"), "the account has 10000 keys")
+	require.Contains(t, full.words("#name-fault"), "the account has the maximum of 10000 keys")
 	require.Equal(t, http.StatusSeeOther, owner.post("/dashboard/keys/"+string(first.ID)+"/rotate", "grace", "0").status)
 	require.Equal(t, http.StatusSeeOther, create(h.as("owner@example.net")).status)
 }

@@ -21,25 +21,31 @@ func (d *dashboard) channels() notify.Channels {
 // deliveriesPageSize is how many deliveries a page lists.
 const deliveriesPageSize = 50
 
+// targetHint describes the targets of all kinds.
+const targetHint = "Webhook URL, chat ID or email address, depending on the type. " +
+	"Slack and Teams URLs are secrets and are not shown again."
+
 // targetHints describe the target of each kind.
 var targetHints = map[notify.Kind]string{
-	"webhook":  "a URL gets signed JSON, as any library of Standard Webhooks verifies it",
-	"slack":    "the URL of an incoming webhook",
-	"teams":    "the URL of a workflow for what a webhook receives",
-	"telegram": "the number of a chat, or @channel, and the token of a bot",
-	"email":    "a mail address, where the server submits mail",
+	"webhook":  "sends signed JSON (Standard Webhooks) to a URL",
+	"slack":    "incoming webhook URL",
+	"teams":    "workflow webhook URL",
+	"telegram": "chat ID or @channel, and a bot token",
+	"email":    "email address, if this server sends mail",
 }
 
 func (d *dashboard) showChannels(r *http.Request) (any, error) {
 	account, c, ctx := sessionOf(r).Account.ID, d.channels(), r.Context()
-	stateOf(r).form.SetDefaults(url.Values{"kind": {string(notify.Kinds()[0])}, "categories": stringsOf(notify.Categories())})
+	stateOf(r).form.SetDefaults(url.Values{"kind": {string(notify.Kinds()[0])},
+		"categories": stringsOf(notify.Categories())})
 	data := struct {
 		Channels   []notify.Channel
 		Kinds      []notify.Kind
 		Targets    map[notify.Kind]string
+		TargetHint string
 		Categories []metering.EventCategory
 		deliveryPage
-	}{Kinds: notify.Kinds(), Targets: targetHints, Categories: notify.Categories()}
+	}{Kinds: notify.Kinds(), Targets: targetHints, TargetHint: targetHint, Categories: notify.Categories()}
 	err := runParallel(
 		func() (err error) { data.Channels, err = c.List(ctx, account); return err },
 		func() (err error) { data.deliveryPage, err = d.deliveryPage(r, ""); return err },
@@ -143,7 +149,7 @@ func (d *dashboard) showChannel(r *http.Request) (any, error) {
 
 // replaySinces are how many hours back what did not arrive is sent again.
 var replaySinces = []ui.Choice{
-	{Value: 24, Title: "A day ago"}, {Value: 3 * 24, Title: "3 days ago"}, {Value: 7 * 24, Title: "7 days ago"},
+	{Value: 24, Title: "1 day ago"}, {Value: 3 * 24, Title: "3 days ago"}, {Value: 7 * 24, Title: "7 days ago"},
 	{Value: 30 * 24, Title: "30 days ago"},
 }
 

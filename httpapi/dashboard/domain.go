@@ -105,7 +105,7 @@ func (d day) PreviousDate() string { return d.At.AddDate(0, 0, -1).Format(time.D
 // Label describes the content of the cell.
 func (d day) Label() string {
 	if d.Mark == view.None {
-		return d.Date() + ": not looked at"
+		return d.Date() + ": not checked"
 	}
 	return d.Date() + ": " + string(d.Mark) + view.If(d.ChangeCount > 0, ", "+phrase.Count(d.ChangeCount, "change"))
 }
@@ -152,7 +152,8 @@ func (d *dashboard) compareDays(r *http.Request, watched watch.Watch) (*comparis
 		if err != nil {
 			return nil, metering.ErrNotFound
 		}
-		snapshots[i], err = d.Watches.At(r.Context(), watched.Account, watched.ID, begin.AddDate(0, 0, 1).Add(-time.Microsecond))
+		end := begin.AddDate(0, 0, 1).Add(-time.Microsecond)
+		snapshots[i], err = d.Watches.At(r.Context(), watched.Account, watched.ID, end)
 		if errors.Is(err, metering.ErrNotFound) {
 			c.UnknownDate = name
 			return c, nil

@@ -53,11 +53,11 @@ func (d *dashboard) summary(r *watch.Watch) string {
 	case r.Unknown > 0:
 		return phrase.Count(r.Unknown, "check") + " without an answer"
 	case r.Nothing && r.Siteless:
-		return "no web site: nothing was examined"
+		return "no website: nothing was checked"
 	case r.Nothing:
-		return "nothing was examined"
+		return "nothing was checked"
 	}
-	return "nothing wrong was found"
+	return "no problems found"
 }
 
 // coverage describes how many checks the state is based on.
@@ -74,9 +74,9 @@ func severityCounts(r *watch.Watch) string {
 
 // reasonTexts describe the states of watches that need attention.
 var reasonTexts = map[watch.Reason]string{
-	watch.NoCredits: "waits: the account has too few credits left",
-	watch.NoBudget:  "waits: its budget of the month is spent",
-	watch.NoKey:     "waits: the key by which watches act was revoked", watch.Suspended: "waits: the account is suspended",
+	watch.NoCredits: "paused: the account does not have enough credits",
+	watch.NoBudget:  "paused: the monthly budget is used up",
+	watch.NoKey:     "paused: the service key of watches was revoked", watch.Suspended: "paused: the account is suspended",
 	watch.NoDomain: "the domain does not exist", watch.Lapsed: "the registration has ended",
 	watch.Unreachable: "none of its name servers answers",
 }
@@ -85,9 +85,9 @@ var reasonTexts = map[watch.Reason]string{
 func stateText(r *watch.Watch) string {
 	switch r.State {
 	case watch.Fresh:
-		return "is looked at for the first time within minutes"
+		return "first check within a few minutes"
 	case watch.Running:
-		return "is being looked at now"
+		return "checking now"
 	}
 	return reasonTexts[r.Reason]
 }
@@ -144,14 +144,16 @@ func (d *dashboard) watchOptions(r *http.Request, current watch.Settings) (c wat
 			c.Groups = append(c.Groups, name)
 		}
 	}
-	if current.Every = cmp.Or(current.Every, watch.DefaultEvery); !slices.Contains(intervals, current.Every) { // it was chosen elsewhere
+	current.Every = cmp.Or(current.Every, watch.DefaultEvery)
+	if !slices.Contains(intervals, current.Every) { // it was chosen elsewhere
 		c.Intervals = append(slices.Clone(intervals), current.Every)
 	}
 	if len(current.Checks) == 0 {
 		current.Checks = c.Groups
 	}
-	stateOf(r).form.SetDefaults(url.Values{"checks": current.Checks, "every": {current.Every.String()}, "channels": current.Channels,
-		"budget": {view.If(current.Budget > 0, strconv.FormatInt(current.Budget, 10))}})
+	stateOf(r).form.SetDefaults(url.Values{"checks": current.Checks, "every": {current.Every.String()},
+		"channels": current.Channels,
+		"budget":   {view.If(current.Budget > 0, strconv.FormatInt(current.Budget, 10))}})
 	c.Channels, err = d.channels().List(r.Context(), sessionOf(r).Account.ID)
 	return c, err
 }

@@ -43,11 +43,11 @@ func TestDomains(t *testing.T) {
 	h := newFixture(t, online(t), watching)
 	b := h.owner()
 	empty := b.get("/dashboard")
-	assert.Contains(t, empty.words(".empty"), "No domain is watched yet")
+	assert.Contains(t, empty.words(".empty"), "No domains yet")
 	require.Equal(t, 0, h.as("viewer@example.com").get("/dashboard").Find("main form").Length())
 
 	page := b.add("good.example")
-	assert.Contains(t, page.words(".notice"), "is watched")
+	assert.Contains(t, page.words(".notice"), "Domain added")
 	b.add("plain.example", "every", "1h0m0s")
 	b.add("bücher.example")
 	h.look()
@@ -60,12 +60,12 @@ func TestDomains(t *testing.T) {
 	assert.Contains(t, names, "bücher.example")
 	assert.Contains(t, list.words(".credits"), "credits left this month")
 	assert.Contains(t, list.words("table.domains"), "certificate 2027-01-16")
-	assert.Contains(t, list.words("table.domains"), "good.example ✔ nothing wrong was found")
+	assert.Contains(t, list.words("table.domains"), "good.example ✔ no problems found")
 
 	found := b.get("/dashboard?q=BÜCH")
 	assert.Equal(t, 1, found.Find("table.domains tbody tr").Length())
 	none := b.get("/dashboard?q=" + "%3Cscript%3E")
-	assert.Contains(t, none.words(".empty"), "No domain contains")
+	assert.Contains(t, none.words(".empty"), "No domains match")
 	wellFormed(t, "list", list)
 
 	strange := h.as("owner@example.net")
@@ -90,7 +90,7 @@ func TestDomain(t *testing.T) {
 	b := h.owner()
 	page := b.add("plain.example")
 	wellFormed(t, "new", page)
-	assert.Contains(t, page.words(".lead"), "looked at for the first time within minutes")
+	assert.Contains(t, page.words(".lead"), "first check within a few minutes")
 	require.Equal(t, historyDays, page.Find("ol.days li").Length())
 	h.look()
 	page = b.get("/dashboard/domains/plain.example")
@@ -100,7 +100,7 @@ func TestDomain(t *testing.T) {
 	assert.Contains(t, last.Text(), "2026-11-16: error")
 	assert.NotEmpty(t, page.words("table.records"))
 	day := b.get("/dashboard/domains/plain.example" + last.AttrOr("href", ""))
-	assert.Contains(t, day.words("#changes+.empty"), "Nothing is known of 2026-11-15")
+	assert.Contains(t, day.words("#changes+.empty"), "No data for 2026-11-15")
 
 	spent := h.used()
 	form := page.Find(`form[action$="/check"]`)
@@ -191,7 +191,7 @@ func TestComparison(t *testing.T) {
 	page := h.owner().get("/dashboard/domains/plain.example?from=2026-11-16&to=2026-11-18")
 	wellFormed(t, "changed", page)
 	changes := page.words("section[aria-labelledby=changes]")
-	assert.Contains(t, changes, "Gone No SPF record")
+	assert.Contains(t, changes, "Resolved No SPF record")
 	assert.Contains(t, changes, "SPF of plain.example "+record)
 	assert.NotContains(t, changes, "resolver")
 	assert.Contains(t, page.words("section[aria-labelledby=events]"), "SPF of plain.example "+record)
@@ -213,7 +213,7 @@ func TestDays(t *testing.T) {
 	for _, d := range days {
 		words = append(words, d.Label())
 	}
-	assert.Equal(t, []string{"2026-11-01: not looked at", "2026-11-02: error, 2 changes", "2026-11-03: not looked at",
+	assert.Equal(t, []string{"2026-11-01: not checked", "2026-11-02: error, 2 changes", "2026-11-03: not checked",
 		"2026-11-04: good"}, words)
 	assert.Equal(t, "2026-11-01", days[1].PreviousDate())
 }
@@ -232,12 +232,12 @@ func TestSummary(t *testing.T) {
 		wrong, covered string
 	}{
 		{&watch.Watch{}, "", ""},
-		{with(func(*watch.Summary) {}), "nothing wrong was found", ""}, // of a run before it was counted
-		{with(func(s *watch.Summary) { s.Answered, s.All = 1, 18 }), "nothing wrong was found", "1 of 18 checks"},
+		{with(func(*watch.Summary) {}), "no problems found", ""}, // of a run before it was counted
+		{with(func(s *watch.Summary) { s.Answered, s.All = 1, 18 }), "no problems found", "1 of 18 checks"},
 		{with(func(s *watch.Summary) { s.Answered, s.All, s.Nothing, s.Siteless = 1, 18, true, true }),
-			"no web site: nothing was examined", "1 of 18 checks"},
+			"no website: nothing was checked", "1 of 18 checks"},
 		{with(func(s *watch.Summary) { s.Answered, s.All, s.Nothing = 1, 18, true }),
-			"nothing was examined", "1 of 18 checks"},
+			"nothing was checked", "1 of 18 checks"},
 		{with(func(s *watch.Summary) { s.Answered, s.All, s.Unknown = 1, 18, 1 }),
 			"1 check without an answer", "1 of 18 checks"},
 		{with(func(s *watch.Summary) { s.Answered, s.All, s.Worst = 1, 18, "spf.all.pass" }), watch.Title("spf.all.pass"),

@@ -20,11 +20,11 @@ import (
 // lifetimes are how many days a new key may last, and gracePeriods how many hours a rotated key may still work.
 var (
 	lifetimes = []ui.Choice{
-		{Value: 0, Title: "Without end"}, {Value: 30, Title: "30 days"}, {Value: 90, Title: "90 days"},
-		{Value: 365, Title: "A year"},
+		{Value: 0, Title: "Never expires"}, {Value: 30, Title: "30 days"}, {Value: 90, Title: "90 days"},
+		{Value: 365, Title: "1 year"},
 	}
 	gracePeriods = []ui.Choice{
-		{Value: 24, Title: "A day"}, {Value: 0, Title: "Not at all"}, {Value: 1, Title: "An hour"},
+		{Value: 24, Title: "1 day"}, {Value: 0, Title: "No grace period"}, {Value: 1, Title: "1 hour"},
 		{Value: 7 * 24, Title: "7 days"}, {Value: 30 * 24, Title: "30 days"},
 	}
 )
@@ -55,7 +55,7 @@ func (k keyRow) Inactive() bool { return !slices.Contains(workingStates, k.State
 // A keysPage is the list of keys.
 type keysPage struct {
 	pager                    // of the filtered rows
-	Keys   []keyRow          // those that work first, of each kind the newest first
+	Keys   []keyRow          // active first, of each kind the newest first
 	Total  int               // of the account
 	Query  string            // the filter: what names, ids or visible parts contain,
 	State  metering.KeyState // and a state; "" is any
@@ -178,7 +178,7 @@ func (d *dashboard) createKey(r *http.Request) (string, error) {
 		}
 		if err != nil {
 			return "", &metering.FieldError{Field: "ip_allowlist",
-				Reason: "must hold addresses and networks such as 192.0.2.0/24"}
+				Reason: "must contain addresses and networks such as 192.0.2.0/24"}
 		}
 		request.IPAllowlist = append(request.IPAllowlist, network)
 	}
@@ -207,7 +207,7 @@ func (d *dashboard) checkKeyLimit(ctx context.Context, account metering.AccountI
 	counts, err := d.Store.CountKeys(ctx, metering.KeyFilter{Account: account, At: d.now()})
 	if most := int(budget.Of(budget.Keys).Account); err == nil && countKeys(counts, "") >= most {
 		return &metering.FieldError{Field: "name", Reason: fmt.Sprintf(
-			"cannot be created: the account has %d keys, with those that ended, which is the most here; ask your administrator",
+			"cannot be created: the account has the maximum of %d keys, including inactive ones; contact your administrator",
 			most)}
 	}
 	return err

@@ -18,7 +18,9 @@ type roleInfo struct {
 }
 
 var roles = []roleInfo{
-	{member.Viewer, "reads"}, {member.Developer, "all but members, billing and the account"}, {member.Owner, "everything"},
+	{member.Viewer, "read only"},
+	{member.Developer, "everything except members, billing and account settings"},
+	{member.Owner, "everything"},
 }
 
 func (d *dashboard) showMembers(r *http.Request) (any, error) {
@@ -110,7 +112,9 @@ func (v *session) isOther(s member.Session) bool {
 // visibleSessions returns those that a member may see and end, the one seen last first.
 func (d *dashboard) visibleSessions(ctx context.Context, viewer *session) ([]member.Session, error) {
 	list, err := d.members().Sessions(ctx, viewer.Account.ID)
-	list = slices.DeleteFunc(list, func(s member.Session) bool { return s.Email != viewer.Email && !viewer.May(member.Owner) })
+	list = slices.DeleteFunc(list, func(s member.Session) bool {
+		return s.Email != viewer.Email && !viewer.May(member.Owner)
+	})
 	slices.SortFunc(list, func(a, b member.Session) int { return b.LastSeen.Compare(a.LastSeen) })
 	return list, err
 }

@@ -109,7 +109,8 @@ func formatBound(bound *float64) string {
 
 // Bounds describes the permitted numbers.
 func (i input) Bounds() string {
-	return view.List(view.If(i.Min != nil, "at least "+formatBound(i.Min)), view.If(i.Max != nil, "at most "+formatBound(i.Max)))
+	return view.List(view.If(i.Min != nil, "at least "+formatBound(i.Min)),
+		view.If(i.Max != nil, "at most "+formatBound(i.Max)))
 }
 
 // Hint describes the value, and the permitted ones.

@@ -54,7 +54,7 @@ func TestManyKeys(t *testing.T) {
 	wellFormed(t, "the first page", first)
 	require.Len(t, names(first), pageSize)
 	assert.Equal(t, []string{"349", "348", "347"}, names(first)[:3])
-	assert.Equal(t, "350 keys, those that work first", first.words("caption"))
+	assert.Equal(t, "350 keys, active first", first.words("caption"))
 	assert.Equal(t, "Showing 1–100 of 350. Page 1 of 4 Next", first.words("nav.pages"))
 	assert.Equal(t, "5 credits in the last 24 hours", first.Find("svg.chart").AttrOr("aria-label", ""))
 	assert.Contains(t, first.words("#state"), "active (315) rotating (0) expired (0) revoked (35)")
@@ -83,9 +83,9 @@ func TestManyKeys(t *testing.T) {
 		"q=SVC_live_00000017":                 "1 of 350 keys",
 		"q=key_00000000000000000000000018":    "1 of 350 keys",
 		"state=revoked":                       "35 of 350 keys",
-		"state=odd":                           "350 keys, those that work first",
-		"page=99":                             "350 keys, those that work first",
-		"page=-1":                             "350 keys, those that work first",
+		"state=odd":                           "350 keys, active first",
+		"page=99":                             "350 keys, active first",
+		"page=-1":                             "350 keys, active first",
 		"q=customer&state=active&page=4":      "315 of 350 keys",
 		"q=customer+1&state=revoked&page=two": "11 of 350 keys",
 	} {
@@ -98,7 +98,7 @@ func TestManyKeys(t *testing.T) {
 	assert.Equal(t, "customer", last.Find("#q").AttrOr("value", ""))
 	none := b.get("/dashboard/keys?q=%3Cscript%3E")
 	wellFormed(t, "no key", none)
-	assert.Contains(t, none.words(".empty"), "No key matches")
+	assert.Contains(t, none.words(".empty"), "No keys match")
 	assert.Equal(t, 0, h.as("owner@example.net").get("/dashboard/keys").Find("#q").Length(), "where there are none")
 }
 

@@ -30,7 +30,7 @@ func TestKeys(t *testing.T) {
 	h := newFixture(t)
 	b := h.as("developer@example.com")
 	empty := b.get("/dashboard/keys")
-	assert.Contains(t, empty.words(".empty"), "There is no key yet")
+	assert.Contains(t, empty.words(".empty"), "No keys yet")
 
 	faulty := b.post("/dashboard/keys", "name", strings.Repeat("x", 65), "environment", "live", "expires_at", "0")
 	wellFormed(t, "a faulty form", faulty)
@@ -99,7 +99,7 @@ func TestKeys(t *testing.T) {
 
 	unsure := b.post("/dashboard/keys/"+keyIn(next)+"/revoke", "reason", "leak")
 	assert.Equal(t, http.StatusUnprocessableEntity, unsure.status)
-	assert.Contains(t, unsure.words("#sure-fault"), "confirm that you know")
+	assert.Contains(t, unsure.words("#sure-fault"), "must be checked")
 	gone := b.follow("/dashboard/keys/"+keyIn(next)+"/revoke", "reason", "leak", "sure", "yes")
 	assert.Contains(t, gone.words("dl"), "revoked leak")
 	assert.Equal(t, 0, gone.Find("main form").Length())
@@ -132,7 +132,7 @@ func (h *fixture) silent(secrets ...string) {
 func TestChannels(t *testing.T) {
 	h := newFixture(t)
 	b := h.as("developer@example.com")
-	assert.Contains(t, b.get("/dashboard/channels").words(".empty"), "Nobody is told of anything yet")
+	assert.Contains(t, b.get("/dashboard/channels").words(".empty"), "No notifications yet")
 	page := b.follow("/dashboard/channels", "name", "ops", "kind", "webhook", "target", "https://hooks.example.com/in?key=verysecret",
 		"categories", "billing", "categories", "usage")
 	secret := page.words(".secret code")
@@ -176,10 +176,10 @@ func TestChannels(t *testing.T) {
 	assert.Contains(t, tested.words("table"), "channel.test")
 	assert.Contains(t, tested.words("table"), "0/6")
 	link, _ := tested.Find("table a").Attr("href")
-	assert.Contains(t, b.get(link).words(".empty"), "not tried yet")
+	assert.Contains(t, b.get(link).words(".empty"), "Not attempted yet")
 	assert.Contains(t, b.follow(at+"/replay", "since", "24").words("dl"), "active")
 	replayed := b.follow(link + "/replay")
-	assert.Contains(t, replayed.words("dl"), "Repeats")
+	assert.Contains(t, replayed.words("dl"), "Replay of")
 
 	rotated := b.follow(at+"/rotate", "overlap", "24")
 	assert.Contains(t, rotated.words("dl"), "in 24 hours")
@@ -222,7 +222,7 @@ func TestUsage(t *testing.T) {
 	b = h.owner()
 	page := b.get("/dashboard/usage")
 	assert.Contains(t, page.words("dl"), "Used 2,001 of 50,000 credits")
-	assert.Contains(t, page.words("dl"), "by the end of the month 3,")
+	assert.Contains(t, page.words("dl"), "Projected by month end 3,")
 	assert.Contains(t, page.words("table:nth-of-type(1)"), "2026-11-16 1,501 2")
 	assert.Contains(t, page.words("table:nth-of-type(1)"), "2026-11-17 500 1")
 	assert.Contains(t, page.words("table"), "spf/lookup 2,000 2")
@@ -262,7 +262,7 @@ func TestActivity(t *testing.T) {
 	assert.Contains(t, page.words("tbody tr:nth-child(1)"), "OK 1 42 ms")
 	assert.Contains(t, page.words("tbody"), "QUOTA_EXCEEDED")
 	assert.NotContains(t, page.body, "req_theirs")
-	assert.Contains(t, page.words("main"), "earlier ones, and those of other servers, are not known")
+	assert.Contains(t, page.words("main"), "kept in memory by this server only")
 	for query, want := range map[string]int{
 		"id=req_refused": 1, "operation=dkim": 1, "operation=/dns/lookup": 1, "code=ok": 1, "code=quota_exceeded": 1,
 		"key=" + string(key): 2, "key=" + foreign.ids["/dashboard/keys/"]: 0, "id=req_theirs": 0, "month=2026-10": 3,
@@ -287,8 +287,8 @@ func TestBilling(t *testing.T) {
 	h, own, _ := furnished(t)
 	b := h.owner()
 	page := b.get("/dashboard/billing")
-	assert.Contains(t, page.words("main"), "29.00 EUR a month")
-	assert.Contains(t, page.words("main"), "50,000 credits a month")
+	assert.Contains(t, page.words("main"), "29.00 EUR per month")
+	assert.Contains(t, page.words("main"), "50,000 credits per month")
 	assert.Contains(t, page.words("main"), "This month so far")
 	for _, bad := range []string{"-1", "1.234", "abc", "1e3", "99999999999999999999"} {
 		r := b.post("/dashboard/billing/overage", "overage", "on", "overage_budget_cents", bad)

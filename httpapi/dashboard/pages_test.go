@@ -281,7 +281,7 @@ func TestRoles(t *testing.T) {
 			before := acts()
 			r := b.send(p.method, path, url.Values{"sure": {"yes"}})
 			assert.Equal(t, http.StatusForbidden, r.status, "%s: %s %s", role, p.method, path)
-			assert.Contains(t, r.words("main"), "needs the role "+string(p.role), path)
+			assert.Contains(t, r.words("main"), "requires the role "+string(p.role), path)
 			assert.Equal(t, before, acts(), "%s: %s", role, path)
 		}
 	}

@@ -44,7 +44,7 @@ func (d *dashboard) reserve(r *http.Request, size int64) (release func(), err er
 	if _, busy := errors.AsType[*httpapi.Problem](err); busy {
 		stateOf(r).header.Set("Retry-After", "1")
 		return nil, &problem{http.StatusServiceUnavailable, "Server busy",
-			"The server has too much to do at the moment. Go back and send the form again.", false}
+			"The server is busy. Go back and submit the form again.", false}
 	}
 	return release, err
 }
@@ -55,7 +55,7 @@ func (d *dashboard) readForm(r *http.Request, op operation) (fields []byte, rele
 	limit := op.formLimit(r)
 	if r.ContentLength > limit {
 		return nil, nil, &problem{http.StatusRequestEntityTooLarge, "Form too large", fmt.Sprintf(
-			"A request of this operation may have %d KiB. Go back and send a shorter one.", op.MaxBody()>>10), false}
+			"A request of this operation can have up to %d KiB. Go back and submit a shorter one.", op.MaxBody()>>10), false}
 	}
 	size := r.ContentLength
 	if size < 0 {
@@ -145,10 +145,10 @@ func (d *dashboard) failureText(err error) (string, []httpapi.Violation) {
 		return "", nil
 	}
 	if faults, ok := errors.AsType[*httpapi.ViolationsError](err); ok {
-		return "Some fields need another value. Nothing was charged.", faults.Violations
+		return "Some fields are invalid. Nothing was charged.", faults.Violations
 	}
 	if refused, ok := errors.AsType[*metering.RefusedError](err); ok && refused.Reason == metering.RevokedKey {
-		return "The key by which the dashboard acts was revoked. Nothing was charged.", nil
+		return "The service key of the dashboard was revoked. Nothing was charged.", nil
 	}
 	if p, ok := errors.AsType[*httpapi.Problem](err); ok {
 		return p.Message + " Nothing was charged.", nil
@@ -168,7 +168,7 @@ func (d *dashboard) storeRun(ctx context.Context, account metering.AccountID, to
 		fits, err = d.storeResult(ctx, account, token, r)
 	}
 	if !fits && err == nil {
-		r.Reply, r.Error = nil, "The answer is too long for this page. Ask the API for it."
+		r.Reply, r.Error = nil, "The response is too long for this page. Call the API instead."
 		_, err = d.storeResult(ctx, account, token, r)
 	}
 	return err

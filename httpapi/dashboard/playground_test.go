@@ -183,7 +183,7 @@ func TestRunning(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, first)
 	page := h.owner().get("/dashboard/playground/text/lower?result=" + token)
-	assert.Contains(t, page.words("main"), "still running")
+	assert.Contains(t, page.words("main"), "The check is running")
 	assert.Equal(t, "2", page.header.Get("Refresh"))
 	h.pass(maxRunTime)
 	assert.Equal(t, http.StatusNotFound, h.owner().send(http.MethodGet, "/dashboard/playground/text/lower?result="+token, nil).status)

@@ -131,7 +131,7 @@ func (d *dashboard) templateFuncs() template.FuncMap {
 		"timeago":     func(t any) template.HTML { return d.formatTime(t, relativeTime) },
 		"date":        func(t any) template.HTML { return d.formatTime(t, nil) },
 		"money":       formatMoney,
-		"count":       func(n any, word string) string { return phrase.Count(reflect.ValueOf(n).Int(), word) },
+		"count":       formatCount,
 		"finding":     d.findingTitle,
 		"duration":    phrase.Duration,
 		"join":        joinList,
@@ -148,6 +148,12 @@ func (d *dashboard) templateFuncs() template.FuncMap {
 		"words":       func(s any) string { return strings.ReplaceAll(fmt.Sprint(s), "_", " ") },
 		"capitalize":  phrase.Capitalize,
 	}
+}
+
+// formatCount writes a number with its noun, such as 10,000 domains.
+func formatCount(n any, noun string) string {
+	_, noun, _ = strings.Cut(phrase.Count(reflect.ValueOf(n).Int(), noun), " ")
+	return message.NewPrinter(language.English).Sprint(n) + " " + noun
 }
 
 // joinList writes a list whose elements have no spaces.

@@ -71,7 +71,9 @@ func (d *dashboard) claimToken(ctx context.Context, account metering.AccountID, 
 
 // storeResult stores the result of a claimed token, sealed with it: a reader of the store cannot decrypt a request or
 // its reply, which may be a message or a password. It reports whether the result fits.
-func (d *dashboard) storeResult(ctx context.Context, account metering.AccountID, token string, value any) (bool, error) {
+func (d *dashboard) storeResult(
+	ctx context.Context, account metering.AccountID, token string, value any,
+) (bool, error) {
 	return d.replaceResult(ctx, account, token, 1, value)
 }
 
@@ -98,7 +100,8 @@ func (d *dashboard) replaceResult(
 		records[i] = metering.Record{Account: account, Kind: resultKind, ID: metering.PartID(id, i), At: now, Body: part}
 	}
 	records[0].Version, records[0].Body = version, append([]byte{byte(len(parts))}, parts[0]...)
-	return true, metering.RecordCache{Store: d.Store, Kind: resultKind, Bytes: maxResultBytes, Age: resultLifetime}.Put(ctx, records...)
+	cache := metering.RecordCache{Store: d.Store, Kind: resultKind, Bytes: maxResultBytes, Age: resultLifetime}
+	return true, cache.Put(ctx, records...)
 }
 
 // loadResult reads a result. The error is [metering.ErrNotFound] for a foreign or forgotten token, or [errRunning].

@@ -76,12 +76,12 @@ func (d *dashboard) pageTable() []*page {
 	return slices.Concat(
 		newPage(viewer, "/dashboard", "Domains", "Domains", "domains", d.showDomains).withForms(
 			newForm(developer, "/dashboard/domains", "watch add",
-				"The domain is watched. It is looked at for the first time within minutes.", settings, "", d.addDomain)),
+				"Domain added. The first check runs within a few minutes.", settings, "", d.addDomain)),
 		newPage(viewer, domain, "Domain", "", "domain", d.showDomain).withForms(
 			newForm(developer, domain+"/check", "", "", "", "token", d.checkDomain),
-			newForm(developer, domain+"/settings", "watch set", "The settings are changed.", settings, "", d.setDomain),
+			newForm(developer, domain+"/settings", "watch set", "Settings saved.", settings, "", d.setDomain),
 			newForm(developer, domain+"/remove", "watch remove",
-				"The domain is not watched any more, and its history is gone.", "", "", d.removeDomain)),
+				"Domain removed. Its history was deleted.", "", "", d.removeDomain)),
 		newPage(viewer, "/dashboard/playground", "Playground", "Playground", "playground", d.showPlayground).withForms(),
 		newPage(viewer, operation, "Playground", "", "operation", d.showOperation).withForms(runForm),
 		newPage(viewer, "/dashboard/results/{token}", "Result", "", "", d.serveReply).withForms(),
@@ -91,14 +91,14 @@ func (d *dashboard) pageTable() []*page {
 		newPage(viewer, "/dashboard/activity", "Activity", "Activity", "activity", d.showActivity).withForms(),
 		d.billingPages(), d.channelPages(), d.spfPages(), d.memberPages(), d.sessionPages(),
 		newPage(viewer, "/dashboard/log", "Log", "Log", "log", d.showLog).withForms(),
-		newPage(public, "/dashboard/enter", "Enter", "", "signin", d.showSignIn).withForms(
+		newPage(public, "/dashboard/enter", "Sign in", "", "signin", d.showSignIn).withForms(
 			newForm(public, "/dashboard/enter", "", "", "", "token account next", d.signIn),
 			newForm(public, "/dashboard/enter/mail", "mail link",
-				"If the address is that of a member, a link is on its way, for one use within 15 minutes.", "", "email next",
+				"If the address belongs to a member, we sent a link. It works once, within 15 minutes.", "", "email next",
 				d.mailLink)),
 		newPage(viewer, "/dashboard/shares", "Shared links", "Shared links", "shares", d.showShares).withForms(
-			newForm(developer, "/dashboard/shares", "share create", "The link is made.", "for", "token result", d.createShare),
-			newForm(developer, "/dashboard/shares/{share}/withdraw", "share withdraw", "The link leads to nothing any more.", "", "",
+			newForm(developer, "/dashboard/shares", "share create", "Link created.", "for", "token result", d.createShare),
+			newForm(developer, "/dashboard/shares/{share}/withdraw", "share withdraw", "Link revoked.", "", "",
 				d.revokeShare)),
 		newPage(public, "/r/{token}", "Shared result", "", "shared", d.showShared).withForms(),
 	)
@@ -107,22 +107,22 @@ func (d *dashboard) pageTable() []*page {
 func (d *dashboard) keyPages() []*page {
 	const all, one = "/dashboard/keys", "/dashboard/keys/{id}"
 	return append(newPage(viewer, all, "API keys", "Keys", "keys", d.showKeys).withForms(
-		newForm(developer, all, "key create", "The key is created.", "name environment scopes ip_allowlist expires_at expires_on",
+		newForm(developer, all, "key create", "Key created.", "name environment scopes ip_allowlist expires_at expires_on",
 			"",
 			d.createKey)),
 		newPage(viewer, one, "API key", "", "key", d.showKey).withForms(
-			newForm(developer, one+"/rotate", "key rotate", "The key is rotated.", "grace", "", d.rotateKey),
-			newForm(developer, one+"/revoke", "key revoke", "The key is revoked.", "reason", "sure", d.revokeKey))...)
+			newForm(developer, one+"/rotate", "key rotate", "Key rotated.", "grace", "", d.rotateKey),
+			newForm(developer, one+"/revoke", "key revoke", "Key revoked.", "reason", "sure", d.revokeKey))...)
 }
 
 func (d *dashboard) billingPages() []*page {
 	const all, one = "/dashboard/billing", "/dashboard/billing/{invoice}"
 	pages := slices.Concat(newPage(viewer, all, "Billing", "Billing", "billing", d.showBilling).withForms(
-		newForm(owner, all+"/overage", "account set", "The overage is changed.", "overage overage_budget_cents", "",
+		newForm(owner, all+"/overage", "account set", "Overage settings saved.", "overage overage_budget_cents", "",
 			d.setOverage)),
 		newPage(viewer, one, "Invoice", "", "invoice", d.showInvoice).withForms(
-			newForm(owner, one+"/void", "billing void", "The invoice is void.", "reason reissue", "sure", d.voidInvoice),
-			newForm(owner, one+"/credit", "billing credit", "The credit note is written.", "cents credit_reason", "",
+			newForm(owner, one+"/void", "billing void", "Invoice voided.", "reason reissue", "sure", d.voidInvoice),
+			newForm(owner, one+"/credit", "billing credit", "Credit note issued.", "cents credit_reason", "",
 				d.creditInvoice)))
 	if !d.OwnersEditInvoices {
 		pages = pages[:len(pages)-2]
@@ -132,21 +132,22 @@ func (d *dashboard) billingPages() []*page {
 
 func (d *dashboard) channelPages() []*page {
 	const all, one, delivery = "/dashboard/channels", "/dashboard/channels/{id}", "/dashboard/deliveries/{id}"
-	const changed = "The channel is changed."
+	const changed = "Channel updated."
 	return slices.Concat(newPage(viewer, all, "Channels", "Channels", "channels", d.showChannels).withForms(
-		newForm(developer, all, "channel create", "The channel is created.", "name kind categories unsigned", "target token",
+		newForm(developer, all, "channel create", "Channel created.", "name kind categories unsigned", "target token",
 			d.createChannel)),
 		newPage(viewer, one, "Channel", "", "channel", d.showChannel).withForms(
-			newForm(developer, one+"/rotate", "channel rotate", "The secret is rotated.", "overlap", "", d.rotateSecret),
-			newForm(developer, one+"/remove", "channel remove", "The channel is removed.", "", "sure", d.removeChannel),
-			newForm(developer, one+"/test", "channel test", "A test event is on its way.", "", "",
+			newForm(developer, one+"/rotate", "channel rotate", "Secret rotated.", "overlap", "", d.rotateSecret),
+			newForm(developer, one+"/remove", "channel remove", "Channel removed.", "", "sure", d.removeChannel),
+			newForm(developer, one+"/test", "channel test", "Test event queued.", "", "",
 				channelAction(d, notify.Channels.Test)),
-			newForm(developer, one+"/confirm", "channel confirm", "The address is confirmed.", "", "code", d.confirmChannel),
-			newForm(developer, one+"/replay", "channel replay", "What did not arrive is on its way again.", "since", "", d.replaySince),
+			newForm(developer, one+"/confirm", "channel confirm", "Address confirmed.", "", "code", d.confirmChannel),
+			newForm(developer, one+"/replay", "channel replay", "Failed deliveries are being resent.", "since", "",
+				d.replaySince),
 			newForm(developer, one+"/enable", "channel enable", changed, "", "", channelAction(d, notify.Channels.Enable)),
 			newForm(developer, one+"/disable", "channel disable", changed, "", "", channelAction(d, disableChannel))),
 		newPage(viewer, delivery, "Delivery", "", "delivery", d.showDelivery).withForms(
-			newForm(developer, delivery+"/replay", "channel replay", "The event is on its way again, as a new delivery.", "", "",
+			newForm(developer, delivery+"/replay", "channel replay", "Event resent as a new delivery.", "", "",
 				d.replayDelivery)))
 }
 
@@ -164,23 +165,23 @@ func (d *dashboard) spfPages() []*page {
 func (d *dashboard) memberPages() []*page {
 	const all, one = "/dashboard/members", "/dashboard/members/{id}"
 	return append(newPage(viewer, all, "Members", "Members", "members", d.showMembers).withForms(
-		newForm(owner, all, "member add", "The member is added.", "email role", "", d.addMember)),
+		newForm(owner, all, "member add", "Member added.", "email role", "", d.addMember)),
 		newPage(owner, one, "Member", "", "member", d.showMember).withForms(
-			newForm(owner, one+"/role", "member role", "The role is changed.", "role", "", d.setRole),
-			newForm(owner, one+"/link", "member link", "The link is made.", "", "", d.createLink),
-			newForm(owner, one+"/remove", "member remove", "The member is removed.", "", "sure", d.removeMember))...)
+			newForm(owner, one+"/role", "member role", "Role changed.", "role", "", d.setRole),
+			newForm(owner, one+"/link", "member link", "Link created.", "", "", d.createLink),
+			newForm(owner, one+"/remove", "member remove", "Member removed.", "", "sure", d.removeMember))...)
 }
 
 // signOutAction is the name of signing out in the log.
 const signOutAction = "leave"
 
 func (d *dashboard) sessionPages() []*page {
-	const all, ended = "/dashboard/sessions", "The session has ended."
+	const all, ended = "/dashboard/sessions", "Session ended."
 	return newPage(viewer, all, "Sessions", "Sessions", "sessions", d.showSessions).withForms(
 		newForm(viewer, all+"/{id}/end", "session end", ended, "", "", d.endSessions),
 		newForm(viewer, all+"/end-others", "session end", ended, "", "", d.endSessions),
 		newForm(viewer, "/dashboard/leave", signOutAction, "You are signed out.", "", "", d.signOut),
-		newForm(viewer, "/dashboard/account", "enter another account", "You look after another account now.", "account", "",
+		newForm(viewer, "/dashboard/account", "enter another account", "Account switched.", "account", "",
 			d.switchAccount))
 }
 
@@ -248,8 +249,8 @@ func (d *dashboard) authorize(r *http.Request) (err error) {
 		return err
 	}
 	if s.session = v; !v.May(s.page.role) {
-		return &problem{http.StatusForbidden, "Not allowed", "This needs the role " + string(s.page.role) +
-			". An owner of the account can change roles on the page of members.", false}
+		return &problem{http.StatusForbidden, "Not allowed", "This requires the role " + string(s.page.role) +
+			". An account owner can change roles on the Members page.", false}
 	}
 	return nil
 }
@@ -277,7 +278,7 @@ func (d *dashboard) handle(w http.ResponseWriter, r *http.Request) error {
 	var to string
 	submit := func(ctx context.Context) (err error) {
 		if slices.Contains(p.unloggedFields, "sure") && r.PostForm.Get("sure") != "yes" { // the checkbox next to the button
-			return &metering.FieldError{Field: "sure", Reason: "confirm that you know what cannot be undone"}
+			return &metering.FieldError{Field: "sure", Reason: "must be checked to continue"}
 		}
 		to, err = p.submit(r.WithContext(ctx))
 		return withReason(err)
@@ -331,14 +332,14 @@ func withReason(err error) error {
 func formProblem(err error) *problem {
 	if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong {
 		return &problem{http.StatusRequestEntityTooLarge, "Form too large",
-			"The form is longer than it may be. Go back and send a shorter one.", false}
+			"The form is too long. Go back and submit a shorter one.", false}
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return &problem{http.StatusRequestTimeout, "Form incomplete",
-			"The form did not arrive in time. Go back and send it again.", false}
+			"The form did not arrive in time. Go back and submit it again.", false}
 	}
 	return &problem{http.StatusBadRequest, "Form not understood",
-		"The form could not be read. Go back and send it again.", false}
+		"The form could not be read. Go back and submit it again.", false}
 }
 
 func (d *dashboard) showPage(w http.ResponseWriter, r *http.Request) error {
@@ -383,18 +384,18 @@ func (d *dashboard) showError(w http.ResponseWriter, r *http.Request, err error)
 		p = &problem{http.StatusUnprocessableEntity, "Not possible",
 			phrase.Capitalize(field.Field) + " " + field.Reason + ".", false}
 	case errors.Is(err, metering.ErrNotFound):
-		p = &problem{http.StatusNotFound, "Page not found", "There is nothing at this address, or no longer.", false}
+		p = &problem{http.StatusNotFound, "Page not found", "This page does not exist.", false}
 	case errors.Is(err, metering.ErrUnavailable):
 		p = &problem{http.StatusServiceUnavailable, "Not available",
-			"The server cannot read or write what it keeps. Try again in a moment.", false}
+			"The server cannot reach its data store. Try again in a moment.", false}
 	case errors.Is(err, metering.ErrVersion):
 		p = &problem{http.StatusConflict, "Changed meanwhile",
-			"Somebody changed the same thing at the same moment. Go back and try again.", false}
+			"Someone else changed this at the same time. Go back and try again.", false}
 	case r.Context().Err() != nil:
 		return // the browser has gone
 	default:
 		p = &problem{http.StatusInternalServerError, "Something went wrong",
-			"The server could not do this. Try again; if it happens again, tell who runs the server when it did.", false}
+			"Try again. If it happens again, send your administrator the time of the error.", false}
 	}
 	if p.status >= http.StatusInternalServerError {
 		d.Log.Error("dashboard", "page", s.page.pattern, "error", err)

@@ -122,12 +122,13 @@ func (d *dashboard) createShare(r *http.Request) (string, error) {
 	if v == nil || !shareable(loaded.Operation) {
 		return "", metering.ErrNotFound
 	}
-	s := &share{Title: cmp.Or(loaded.Operation, "all checks of a domain"), At: loaded.At, View: withoutResolver(v, loaded.Operation)}
+	s := &share{Title: cmp.Or(loaded.Operation, "all checks of a domain"), At: loaded.At,
+		View: withoutResolver(v, loaded.Operation)}
 	if recipient := r.PostForm.Get("for"); recipient != "" {
 		if s.View = fixesFor(v, recipient); s.View == nil {
-			return "", &refusedError{"There is nothing for them to mend."}
+			return "", &refusedError{"There is nothing for this recipient to fix."}
 		}
-		s.Title = "what to mend"
+		s.Title = "what to fix"
 	}
 	return "/dashboard/shares?" + url.Values{"link": {token}}.Encode(),
 		d.storeShare(r.Context(), sessionOf(r).Account.ID, token, s)
@@ -171,11 +172,11 @@ func (d *dashboard) showShared(r *http.Request) (any, error) {
 	d.Budget.Visits.Refund(stateOf(r).clientIP, now)
 	if s.Ended {
 		return nil, &problem{http.StatusGone, "No longer shared",
-			"What this link led to was withdrawn, or its 30 days are over. Ask who sent it for another.", false}
+			"This link was revoked or has expired. Ask the sender for a new one.", false}
 	}
 	stateOf(r).title = render.Printable(s.View.Subject) + ": " + s.Title
 	o := render.HTMLOptions{Title: s.Title}
-	method := "Every check of mail, DNS, web site, registration and blocklists that applies to the domain was run at once."
+	method := "All checks of mail, DNS, website, registration and blocklists that apply to the domain were run."
 	if op, ok := d.operation(s.Title); ok {
 		o.Docs, method = op.Docs(), op.Description()
 	}
@@ -197,8 +198,8 @@ func shareForms(loaded *run, v *view.View) (list []shareForm) {
 		return list
 	}
 	for _, form := range []shareForm{
-		{member.NewToken(), recipientDNS, "Send to whoever runs the DNS"},
-		{member.NewToken(), recipientHost, "Send to whoever runs the servers"},
+		{member.NewToken(), recipientDNS, "Share with the DNS operator"},
+		{member.NewToken(), recipientHost, "Share with the server operator"},
 	} {
 		if fixesFor(v, form.Recipient) != nil {
 			list = append(list, form)
@@ -246,6 +247,6 @@ func fixesFor(v *view.View, recipient string) *view.View {
 	if len(fixes.Findings)+len(fixes.Steps) == 0 {
 		return nil
 	}
-	fixes.Sub = "Each finding says what was seen; each step can be done as it stands."
+	fixes.Sub = "Each finding states what was observed; each step can be applied as written."
 	return fixes
 }

@@ -50,7 +50,7 @@ func TestShareEnds(t *testing.T) {
 	gone := strange.send(http.MethodGet, first, nil)
 	require.Equal(t, http.StatusGone, gone.status)
 	require.NotContains(t, gone.body, "straße")
-	require.Contains(t, b.get("/dashboard/shares").words("main"), "withdrawn")
+	require.Contains(t, b.get("/dashboard/shares").words("main"), "revoked")
 
 	later := b.share(b.run(b.get("/dashboard/playground/text/upper?example")))
 	h.pass(shareLifetime - time.Second)

@@ -73,7 +73,7 @@ func (d *dashboard) signInLink(r *http.Request, token string) (member.Link, erro
 func linkError(err error) error {
 	if errors.Is(err, metering.ErrNotFound) {
 		return &problem{http.StatusNotFound, "Link not valid",
-			"This link was used, or is older than 15 minutes. Each link can be used once.", true}
+			"This link was already used or is older than 15 minutes. Each link works once.", true}
 	}
 	return err
 }
@@ -141,9 +141,9 @@ func (d *dashboard) sendLink(ctx context.Context, email, next string) error {
 	if isLocalPath(next) {
 		at += "&" + url.Values{"next": {next}}.Encode()
 	}
-	return d.Mail(ctx, email, "Your link to the dashboard", fmt.Sprintf(
-		"Open this link to enter the dashboard. It can be used once, within 15 minutes:\n\n%s\n\n"+
-			"If you have not asked for it, somebody else has typed your address; there is nothing to do.\n",
+	return d.Mail(ctx, email, "Your sign-in link", fmt.Sprintf(
+		"Open this link to sign in to the dashboard. It works once, within 15 minutes:\n\n%s\n\n"+
+			"If you did not request it, you can ignore this message.\n",
 		at))
 }
 
@@ -159,8 +159,8 @@ func (d *dashboard) limitChanges(r *http.Request) error {
 	}
 	limits := budget.Of(budget.Changes)
 	s.header.Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
-	return &problem{http.StatusTooManyRequests, "Too many changes", fmt.Sprintf("A member may change %d things a day, and "+
-		"all members of the account together %d. Nothing was changed. Wait, or ask your administrator.",
+	return &problem{http.StatusTooManyRequests, "Too many changes", fmt.Sprintf("A member can make %d changes per day, "+
+		"and an account %d. Nothing was changed. Wait, or contact your administrator.",
 		limits.Person, limits.Account), false}
 }
 

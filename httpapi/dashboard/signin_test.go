@@ -38,7 +38,7 @@ func TestSignIn(t *testing.T) {
 	page := b.get(at)
 	wellFormed(t, at, page)
 	assert.Equal(t, "no-referrer", page.header.Get("Referrer-Policy"))
-	assert.Equal(t, "Enter as owner@example.com", page.words("h1"))
+	assert.Equal(t, "Sign in as owner@example.com", page.words("h1"))
 	assert.Empty(t, b.cookies)
 	account, _ := page.Find("input[name=account]").Attr("value")
 
@@ -51,7 +51,7 @@ func TestSignIn(t *testing.T) {
 
 	again := h.browser().post("/dashboard/enter", "token", token, "account", account)
 	assert.Equal(t, http.StatusNotFound, again.status)
-	assert.Contains(t, again.words("main"), "was used")
+	assert.Contains(t, again.words("main"), "was already used")
 	assert.Equal(t, http.StatusNotFound, h.browser().send("GET", at, nil).status)
 
 	_, token = h.linkPath("owner@example.com") // signing in again makes a new session, and the old one is over
@@ -141,7 +141,7 @@ func TestMailLink(t *testing.T) {
 	assert.Equal(t, known.status, unknown.status)
 	assert.Equal(t, known.header, unknown.header)
 	assert.Equal(t, known.body, unknown.body)
-	assert.Contains(t, b.get(known.header.Get("Location")).words(".notice"), "If the address is that of a member")
+	assert.Contains(t, b.get(known.header.Get("Location")).words(".notice"), "If the address belongs to a member")
 	mail := <-sent
 	assert.True(t, strings.HasPrefix(mail, "owner@example.com\n"), mail)
 	at := mail[strings.Index(mail, "https://"):]

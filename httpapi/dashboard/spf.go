@@ -71,7 +71,9 @@ const (
 
 // accountProfiles returns the profiles of all keys of an account. It queries those of each key, or, if there are fewer,
 // reads all profiles of the server for those of the account.
-func (d *dashboard) accountProfiles(ctx context.Context, account metering.AccountID) (list []hostedspf.Profile, err error) {
+func (d *dashboard) accountProfiles(
+	ctx context.Context, account metering.AccountID,
+) (list []hostedspf.Profile, err error) {
 	counts, err := d.Store.CountKeys(ctx, metering.KeyFilter{Account: account, At: d.now()})
 	if err != nil {
 		return nil, err
@@ -193,8 +195,9 @@ func (d *dashboard) showProfile(r *http.Request) (any, error) {
 	stateOf(r).title = "Hosted SPF of " + p.Domain.String()
 	query := r.URL.Query()
 	op, _ := d.operation("spf/hosted/{id}/resolve")
-	page := &profilePage{profileRow: profileRow{*p, lineage.name}, ChangesOnly: query.Has("changes"), CanResolve: lineage.key.ID != "",
-		Price: op.Price()}
+	page := &profilePage{profileRow: profileRow{*p, lineage.name}, ChangesOnly: query.Has("changes"),
+		CanResolve: lineage.key.ID != "",
+		Price:      op.Price()}
 	request := hostedspf.HistoryRequest{ID: p.ID, Cursor: query.Get("cursor")}
 	if page.ChangesOnly {
 		request.Status = hostedspf.ResolutionChanged
@@ -252,7 +255,7 @@ func (d *dashboard) resolveProfile(r *http.Request) (string, error) {
 		return "", err
 	}
 	if lineage.key.ID == "" {
-		return "", &refusedError{"No key of the profile works and has the scope mail:write."}
+		return "", &refusedError{"No active key of the profile has the scope mail:write."}
 	}
 	op, _ := d.operation("spf/hosted/{id}/resolve")
 	fields, err := json.Marshal(hostedspf.ResolveRequest{ID: p.ID})

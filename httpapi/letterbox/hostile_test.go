@@ -187,7 +187,7 @@ func TestChunks(t *testing.T) {
 	_, err = fmt.Fprintf(w.Conn, "BDAT %d LAST\r\n%s", len(text)-half, text[half:])
 	require.NoError(t, err)
 	require.Regexp(t, "^250", w.hear())
-	page := told(p.wait(path))
+	page := pageText(p.wait(path))
 	require.Contains(t, page, "spf pass")
 	require.Contains(t, page, "CR or LF alone")
 }

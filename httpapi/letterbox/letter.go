@@ -67,7 +67,8 @@ func (b *Box) newAddress(ip netip.Addr) (token string, ok bool) {
 	token = strings.ToLower(rand.Text())
 	local := localPart(token)
 	networks := metering.Networks(ip)
-	b.letters[local] = &letter{Address: local + "@" + b.Domain.String(), ExpiresAt: now.Add(waitingLifetime), State: waiting,
+	b.letters[local] = &letter{Address: local + "@" + b.Domain.String(), ExpiresAt: now.Add(waitingLifetime),
+		State:   waiting,
 		network: networks[len(networks)-1]}
 	b.waitingCount++
 	return token, true
@@ -222,7 +223,8 @@ func (b *Box) accept(local string, d *delivery, text []byte, held *metering.Netw
 		return errBusy
 	}
 	d.Size = len(text)
-	d.BareLineEnds = bytes.Count(text, []byte("\n")) + bytes.Count(text, []byte("\r")) - 2*bytes.Count(text, []byte("\r\n"))
+	d.BareLineEnds = bytes.Count(text, []byte("\n")) + bytes.Count(text, []byte("\r")) -
+		2*bytes.Count(text, []byte("\r\n"))
 	if !b.startAnalysis(local, d) {
 		dequeue()
 		held.Release()
@@ -299,9 +301,10 @@ func (d *delivery) Facts() [][2]string {
 	if d == nil {
 		return nil
 	}
-	tlsFact := cmp.Or(view.If(d.Version != "", d.Version+", "+d.Cipher), "no: the message was sent in clear text")
+	tlsFact := cmp.Or(view.If(d.Version != "", d.Version+", "+d.Cipher), "none: the message was sent in clear text")
 	list := [][2]string{
-		{"received", d.ReceivedAt.UTC().Format("2006-01-02 15:04:05 UTC")}, {"from address", d.IP.String()}, {"HELO name", d.HELO},
+		{"received", d.ReceivedAt.UTC().Format("2006-01-02 15:04:05 UTC")}, {"from address", d.IP.String()},
+		{"HELO name", d.HELO},
 		{"envelope sender", cmp.Or(d.From, "<> (a bounce)")}, {"TLS", tlsFact}, {"size", phrase.Count(d.Size, "byte")},
 	}
 	if d.BareLineEnds > 0 { // RFC 5321 section 2.3.8

@@ -173,8 +173,8 @@ func (p *post) signed() string {
 	return b.String()
 }
 
-// told returns the text of a page, as a browser shows it.
-func told(page string) string {
+// pageText returns the text of a page, as a browser shows it.
+func pageText(page string) string {
 	text := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page[strings.Index(page, "<main"):], " ")
 	return strings.Join(strings.Fields(text), " ")
 }
@@ -186,7 +186,7 @@ func TestGood(t *testing.T) {
 	assert.Equal(t, "5", p.get("GET", path).Header().Get("Refresh"))
 	require.NoError(t, p.send(strings.ToUpper(to), p.signed()))
 	page := p.wait(path)
-	text := told(page)
+	text := pageText(page)
 	for _, want := range []string{
 		"from address 192.0.2.25", "HELO name mail.example.org", "envelope sender alice@example.org", "TLS TLSv1.3, TLS_",
 		"authentic likely", "sent by 192.0.2.25 mail.example.org", "spf pass for example.org", "dkim pass for example.org",
@@ -205,10 +205,10 @@ func TestForged(t *testing.T) {
 	path, to := p.address()
 	require.NoError(t, p.dial(false).SendMail("alice@example.org", []string{to}, strings.NewReader(
 		"Authentication-Results: box.example; dmarc=pass smtp.remote-ip=192.0.2.25\r\nReceived-SPF: pass client-ip=192.0.2.25\r\n"+p.letter())))
-	text := told(p.wait(path))
+	text := pageText(p.wait(path))
 	for _, want := range []string{
 		"authentic unlikely", "sent by 203.0.113.77 vps.hosting.test", "spf ▲ fail", "dkim ℹ not signed", "dmarc ✖ fail, p=reject",
-		"TLS no: the message was sent in clear text", "without TLS",
+		"TLS none: the message was sent in clear text", "without TLS",
 	} {
 		assert.True(t, strings.Contains(text, want), "%s in %s", want, text)
 	}
@@ -402,7 +402,7 @@ func TestPipelining(t *testing.T) {
 	require.NoError(t, err)
 	require.Regexp(t, "^250", w.hear())
 	require.Regexp(t, "^221", w.hear())
-	require.Contains(t, told(p.wait(path)), "envelope sender &lt;&gt; (a bounce)")
+	require.Contains(t, pageText(p.wait(path)), "envelope sender &lt;&gt; (a bounce)")
 
 	w = p.raw()
 	w.ask("EHLO x", 250)

@@ -30,7 +30,7 @@ func (p *post) analyzedAs(t *testing.T, send func(*notify.MailServer, string)) {
 	p.pending.Wait()
 	l := p.letters[localOf(to)]
 	require.Equal(t, analyzed, l.State)
-	text := told("<main" + l.Report)
+	text := pageText("<main" + l.Report)
 	require.Contains(t, text, "authentic likely")
 	require.Contains(t, text, "dkim pass for example.org")
 	require.Contains(t, text, "dmarc pass, p=reject")

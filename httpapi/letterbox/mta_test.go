@@ -115,7 +115,7 @@ func TestAgainstMTA(t *testing.T) {
 		require.NoError(t, send(to, p.signed()), name)
 		require.Eventually(t, func() bool { return strings.Contains(p.get("GET", path).Body.String(), `class="view"`) },
 			time.Minute, 50*time.Millisecond, name)
-		text := told(p.get("GET", path).Body.String())
+		text := pageText(p.get("GET", path).Body.String())
 		for _, want := range []string{
 			"from address 127.0.0.1", "HELO name mail.real.example", "envelope sender alice@example.org", "TLS TLSv1.3",
 			"sent by ▲ 127.0.0.1", "spf ▲ fail for example.org", "dkim pass for example.org", "dmarc pass, p=reject",

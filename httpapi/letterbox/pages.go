@@ -23,12 +23,14 @@ func (b *Box) Patterns() []string { return b.mux.Patterns() }
 
 func (b *Box) newPages() http.Handler {
 	mux := &b.mux
-	mux.HandleFunc("GET /letterbox", func(w http.ResponseWriter, _ *http.Request) { b.render(w, http.StatusOK, pageData{}) })
+	mux.HandleFunc("GET /letterbox", func(w http.ResponseWriter, _ *http.Request) {
+		b.render(w, http.StatusOK, pageData{})
+	})
 	mux.HandleFunc("POST /letterbox", b.createAddress)
 	mux.HandleFunc("GET /letterbox/{token}", func(w http.ResponseWriter, r *http.Request) {
 		l, ok := b.lookUp(r.PathValue("token"))
 		if !ok {
-			b.render(w, http.StatusNotFound, pageData{Problem: "This address does not exist, or is forgotten by now."})
+			b.render(w, http.StatusNotFound, pageData{Problem: "This address does not exist or has expired."})
 			return
 		}
 		c := pageData{Letter: &l, View: template.HTML(l.Report)} // as render.HTML has escaped it
@@ -68,7 +70,7 @@ func (b *Box) createAddress(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Retry-After", "600")
-	b.render(w, http.StatusTooManyRequests, pageData{Problem: "Ten addresses an hour are the most. Try again later."})
+	b.render(w, http.StatusTooManyRequests, pageData{Problem: "You can create ten addresses per hour. Try again later."})
 }
 
 func (b *Box) render(w http.ResponseWriter, status int, data pageData) {

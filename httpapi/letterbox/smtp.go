@@ -194,7 +194,8 @@ func (l *listener) Accept() (net.Conn, error) {
 		}
 		peer, _ := netip.ParseAddrPort(c.RemoteAddr().String()) // all addresses that cannot be parsed count as one
 		if release, ok := l.connections.Take(peer.Addr()); ok {
-			return &conn{Conn: c, release: release, deadline: time.Now().Add(maxConnectionTime), remaining: maxReceivedBytes}, nil
+			return &conn{Conn: c, release: release, deadline: time.Now().Add(maxConnectionTime),
+				remaining: maxReceivedBytes}, nil
 		}
 		_ = c.SetDeadline(time.Now().Add(refusalTimeout))
 		_, _ = io.WriteString(c, "421 4.7.0 Too many connections, try again later\r\n")

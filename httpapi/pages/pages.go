@@ -135,7 +135,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if near, ok := s.table.Nearest(strings.TrimPrefix(r.URL.Path, "/docs")); ok {
 		nearest = &operation{Endpoint: near}
 	}
-	page := guide{Title: "Page not found", Description: "There is nothing at this address."}
+	page := guide{Title: "Page not found", Description: "This page does not exist."}
 	body, err := s.render("missing", page, nearest)
 	if err != nil { // as above
 		panic("pages: " + err.Error())
@@ -221,7 +221,7 @@ var guides = []guide{
 	{"credits", "/docs/credits", "Credits and plans", "What operations cost and what plans include."},
 	{"idempotency", "/docs/idempotency", "Idempotency", "How to repeat a request without paying twice."},
 	{"errors", "/docs/errors", "Errors", "The ten error codes, and what to do about each."},
-	{"rate-limits", "/docs/rate-limits", "Rate limits", "How many requests a key and an address may send."},
+	{"rate-limits", "/docs/rate-limits", "Rate limits", "How many requests a key and an address can send."},
 	{"types", "/docs/types", "Shared types", "Objects that the replies of several operations contain."},
 	{"search", "/docs/search", "Search", "Every guide, operation and finding."},
 }
