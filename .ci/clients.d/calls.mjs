@@ -1,5 +1,5 @@
-// Writes calls.ts: of each operation in the OpenAPI document a good call, made of its examples, which the compiler must take,
-// and a bad one, which it must refuse.
+// Writes calls.ts: for each operation in the OpenAPI document a good call, made from its examples, which the compiler
+// must accept, and a bad one, which it must refuse.
 import { readFileSync, writeFileSync } from "node:fs";
 
 const doc = JSON.parse(readFileSync("openapi.json", "utf8"));
@@ -17,7 +17,8 @@ for (const [path, methods] of Object.entries(doc.paths)) {
       wrong.body = { ...example, [name]: { no: "such value" } };
     } else wrong.params = { ...right.params, query: { no_such_parameter: 1 } };
     if (!op.responses[200].content["application/json"]) right.parseAs = "arrayBuffer"; // an image
-    const call = (init) => `("${op.operationId}", client.${method.toUpperCase()}(${JSON.stringify(path)}, ${JSON.stringify(init)}));`;
+    const client = `client.${method.toUpperCase()}`;
+    const call = (init) => `("${op.operationId}", ${client}(${JSON.stringify(path)}, ${JSON.stringify(init)}));`;
     lines.push(`await good${call(right)}`, "// @ts-expect-error", `await bad${call(wrong)}`);
   }
 }

@@ -28,5 +28,6 @@ export async function good<T>(operation: string, call: Promise<Reply<T>> & Descr
 export async function bad<T>(operation: string, call: Promise<Reply<T>>) {
   const reply = await call;
   const { code, details } = reply.error ?? {};
-  require(reply.response.status === 400 && code === "INVALID_REQUEST" && details?.fields?.length === 1, operation, reply);
+  const refused = reply.response.status === 400 && code === "INVALID_REQUEST" && details?.fields?.length === 1;
+  require(refused, operation, reply);
 }

@@ -1,16 +1,15 @@
-// What a walk through pages needs: visitors without JavaScript, and a judge of every page that they look at.
+// What a walk through pages needs: visitors without JavaScript, and a judge of every page that they open.
 import { readFileSync } from "node:fs";
 import { chromium } from "playwright-core";
 
 const axe = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
-const { shots, chromium: executablePath, DRILLS } = process.env;
-const whole = shots || DRILLS === "all"; // as by night
+const { shots, chromium: executablePath } = process.env;
 const browser = await chromium.launch({
   executablePath, timeout: 180000,
-  args: ["--no-sandbox", "--disable-gpu", "--in-process-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--disable-software-rasterizer"],
+  args: ["--no-sandbox", "--disable-gpu", "--in-process-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-software-rasterizer"],
 });
-const schemes = ["light", "dark"], widths = whole ? [360, 800, 1600] : [360];
+const schemes = ["light", "dark"], widths = [360, 800, 1600];
 
 export const faults = [];
 export const fault = (...what) => { faults.push(what.join(" ")); console.log(...what); };
@@ -24,12 +23,12 @@ judging.setDefaultTimeout(180000);
 const judges = [await judging.newPage(), await judging.newPage()].map((page) => ({ page, done: Promise.resolve() }));
 let turn = 0;
 
-async function judge(page, name, url, body, scheme) {
+async function judge(page, name, url, body) {
   const serve = (route) => route.request().isNavigationRequest()
     ? route.fulfill({ body, contentType: "text/html; charset=utf-8" }) : route.continue();
   await page.route("**/*", serve);
   await page.goto(url);
-  for (const [n, colorScheme] of (whole ? schemes : [scheme]).entries()) {
+  for (const [n, colorScheme] of schemes.entries()) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     if (n === 0) await page.evaluate(axe);
     const only = n === 0 ? {} : { runOnly: ["color-contrast"] }; // all else is the same
@@ -99,8 +98,7 @@ export async function visitor(origin, who) {
     const shown = await page.locator(selector).count() > 0;
     check(shown, who, page.url(), "never shows", selector, "but", (await v.text()).slice(0, 800));
   };
-  // look judges the page as it is: in three widths here, by day in the narrowest, and beside what goes on by axe: by night
-  // each in two colour schemes, by day every fourth one in one of them.
+  // look judges the page as it is: in windows of three widths here, and by axe in two color schemes beside the walk.
   v.look = async (name) => {
     looks++;
     for (const width of widths) {
@@ -111,10 +109,8 @@ export async function visitor(origin, who) {
       check(headings === 1, name, "has", headings, "headings of the first level");
       check(untold === 0, name, "has", untold, "scripts or styles in it");
     }
-    if (!whole && looks % 4) return;
-    const url = page.url(), body = await page.content(), one = judges[turn % judges.length];
-    const scheme = schemes[Math.floor(turn++ / judges.length) % schemes.length];
-    one.done = one.done.then(() => judge(one.page, name, url, body, scheme))
+    const url = page.url(), body = await page.content(), one = judges[turn++ % judges.length];
+    one.done = one.done.then(() => judge(one.page, name, url, body))
       .catch((e) => fault(name, "cannot be judged:", e.message));
   };
   return v;
