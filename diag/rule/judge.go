@@ -170,6 +170,9 @@ func (r *Description) finding(one *Failure) Finding {
 		Code: r.Code, Severity: r.Severity, Title: cmp.Or(one.Title, r.Title), Detail: one.Detail, Advice: cmp.Or(one.Advice, r.Advice),
 		Reference: r.Reference, Target: one.Target, Location: one.Location, Due: one.Due,
 	}
+	if f.Optional = r.Optional; one.Advice != "" {
+		f.Optional = one.Optional
+	}
 	switch n := len(one.Places); n {
 	case 0:
 	case 1:
@@ -180,9 +183,12 @@ func (r *Description) finding(one *Failure) Finding {
 	return f
 }
 
-// recommendations are one for each advice that the findings give, the first of them with the value to publish.
+// recommendations are one for each advice that asks for an action, the first of them with the value to publish.
 func (f *failedRule) recommendations() (list []Recommendation) {
 	seen, suggest := map[string]bool{"": true}, f.suggest
+	if f.info.NoAction {
+		seen[f.info.Advice] = true
+	}
 	for _, one := range f.findings {
 		if !seen[one.Advice] {
 			seen[one.Advice] = true

@@ -20,6 +20,7 @@ type Failure struct {
 	Advice    string    // what to do here, where more is known than the rule can say; empty: as the rule says
 	Due       time.Time // when it breaks without action; zero if it stays as it is
 	Places    []Place   // where, if one cause shows in several places; then Target and Location are not used
+	Optional  bool      // whether that advice may be left aside, as Rule.Optional says of that of the rule
 	Warns     bool      // a warning here, although the rule is graver, since others make up for the fault
 
 	affected string // the parts concerned, if not all are
@@ -170,6 +171,10 @@ type Rule[E any] struct {
 	Requirement string   // the same stated as fulfilled, without a full stop
 	Ref         string   // where it is written, such as "RFC 8461 section 3.1"
 	Advice      string   // what to do if it fails; empty if there is nothing to do
+	// Optional says that a failure may be left as it is: the advice is for those who want more, and is not among the
+	// recommendations about a domain as a whole. NoAction says more: the advice tells why there is nothing to do, and
+	// is never a recommendation.
+	Optional, NoAction bool
 	// DependsOn lists rules that are earlier in the table. The rule does not run unless each of them ran and was
 	// fulfilled: nothing can be said about a record that is missing.
 	DependsOn []Code
@@ -225,6 +230,8 @@ type Description struct {
 	State       State    `json:"state"`
 	Fact        Fact     `json:"fact,omitempty"`
 	Differs     string   `json:"differs,omitempty"`
+	Optional    bool     `json:"-"` // see Rule
+	NoAction    bool     `json:"-"`
 }
 
 // Describe lists what is known about each rule without evidence, in the order of the table.
@@ -234,7 +241,7 @@ func (rules Rules[E]) Describe() []Description {
 
 func (r *Rule[E]) info() Description {
 	return Description{r.Code, r.Severity, r.Weight, cmp.Or(r.Category, general), r.Title, r.Requirement, r.Ref, r.Advice,
-		r.state(), r.Fact, r.Differs}
+		r.state(), r.Fact, r.Differs, r.Optional || r.NoAction, r.NoAction}
 }
 
 // Reading returns the rules with the given sources set in those that list none.

@@ -359,6 +359,23 @@ func TestAdviceOfAFailure(t *testing.T) {
 	}, v.Recommendations)
 }
 
+// Advice that asks for no action is reported, and not recommended; advice of a failure says for itself whether it asks.
+func TestAdviceWithoutAction(t *testing.T) {
+	r := rule("t.services", Info, 0)
+	r.Advice, r.NoAction = "Leave it: it is fine.", true
+	r.Fails = func(failing) Failures {
+		return Failures{{Detail: "a"}, {Detail: "b", Advice: "Publish it."}, {Detail: "c", Advice: "Leave it if so.", Optional: true}}
+	}
+	v := judge(Rules[failing]{r})
+	require.Equal(t, "Leave it: it is fine.", v.Findings[0].Advice)
+	require.Equal(t, []Recommendation{
+		{"t.services", Low, "Fault of t.services", "Publish it.", ""},
+		{"t.services", Low, "Fault of t.services", "Leave it if so.", ""},
+	}, v.Recommendations)
+	require.Equal(t, []bool{true, false, true},
+		[]bool{v.Findings[0].Optional, v.Findings[1].Optional, v.Findings[2].Optional})
+}
+
 // A failure may be a warning although its rule is graver. Each severity is that of its own findings.
 func TestWarns(t *testing.T) {
 	for _, tt := range []struct {
@@ -456,11 +473,12 @@ func TestDescribe(t *testing.T) {
 	r := rule("t.code", Error, 7)
 	r.Ref, r.Advice, r.Category = "RFC 8461 section 3.1", "Fix it.", Category{"policy", "Policy"}
 	missing := rule("t.missing", Critical, 0)
-	missing.StateIfFailed = Missing
+	missing.StateIfFailed, missing.NoAction = Missing, true
 	require.Equal(t, []Description{
 		{"t.code", Error, 7, Category{"policy", "Policy"}, "Fault of t.code", "Title of t.code",
-			"RFC 8461 section 3.1", "Fix it.", Bad, "", ""},
-		{"t.missing", Critical, 0, general, "Fault of t.missing", "Title of t.missing", "", "", Missing, "", ""},
+			"RFC 8461 section 3.1", "Fix it.", Bad, "", "", false, false},
+		{"t.missing", Critical, 0, general, "Fault of t.missing", "Title of t.missing", "", "", Missing, "", "",
+			true, true},
 	}, Rules[failing]{r, missing}.Describe())
 }
 

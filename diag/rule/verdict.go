@@ -128,6 +128,8 @@ type Finding struct {
 
 	Places     []Place `json:"locations,omitempty" maxitems:"20" doc:"all places, if there are several; at most 20"`
 	PlaceCount int     `json:"location_count,omitempty" min:"2" doc:"how many places there are, if there are several"`
+
+	Optional bool `json:"-"` // whether the advice may be left aside
 }
 
 // A Check is a requirement that was fulfilled.

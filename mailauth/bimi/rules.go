@@ -82,7 +82,7 @@ var absenceRules = rule.Rules[*evidence]{tagFinder.Location(rule.Rule[*evidence]
 	Code: "bimi.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
 	When: func(e *evidence) bool { return lookedUp(e) && isAliased(e) && (e.hasRecords() || e.isAbsent()) },
 }), {
-	Code: "bimi.record.missing", Severity: diag.Info, StateIfFailed: diag.Missing, Ref: refDiscovery,
+	Code: "bimi.record.missing", Optional: true, Severity: diag.Info, StateIfFailed: diag.Missing, Ref: refDiscovery,
 	Title: "No BIMI record", Requirement: "The domain has a BIMI record",
 	Advice: "Leave it unless you want mailboxes to show your logo. For that you need a DMARC policy of quarantine or " +
 		"reject and a logo in SVG Tiny PS, and for most large mailbox providers a mark certificate.",
@@ -115,6 +115,7 @@ func failAbsent(e *evidence) rule.Failures {
 		f[0].Detail += " One would have no effect yet. " + reason
 		f[0].Advice = "Leave it unless you want mailboxes to show your logo. For that set up DMARC first, with a policy of " +
 			"quarantine or reject; then you need a logo in SVG Tiny PS, and for most large mailbox providers a mark certificate."
+		f[0].Optional = true
 	}
 	return f
 }

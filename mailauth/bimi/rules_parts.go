@@ -137,27 +137,27 @@ var dmarcRules = rule.Rules[*evidence]{{
 	Code: "bimi.dmarc.invalid", Weight: 8,
 	Title: "DMARC record cannot be used, so receivers show no logo", Requirement: "Receivers can use the DMARC record",
 	Advice: "Correct the DMARC record; the DMARC lookup of the domain says how.",
-}, dmarcInvalid), dmarcRule(rule.Rule[*evidence]{
+}, dmarcInvalid), raiseRule(rule.Rule[*evidence]{
 	Code: "bimi.dmarc.none", Weight: 8,
 	Title: "DMARC policy is none, so receivers show no logo", Requirement: "The DMARC policy is quarantine or reject",
-	Advice: checkReports + " that all your mail passes, then move the policy to quarantine and later to reject: " +
+	Advice: "that all your mail passes, then move the policy to quarantine and later to reject: " +
 		"mail that fails is then no longer delivered as usual.",
-}, dmarcNone), dmarcRule(rule.Rule[*evidence]{
+}, dmarcNone), raiseRule(rule.Rule[*evidence]{
 	Code: "bimi.dmarc.subdomains", Weight: 4,
 	Title:       "DMARC policy for subdomains is none: receivers show no logo",
 	Requirement: "The DMARC policy for subdomains is not none",
-	Advice: checkReports + " that the mail of all subdomains passes, then move sp to quarantine or reject, or " +
+	Advice: "that the mail of all subdomains passes, then move sp to quarantine or reject, or " +
 		"remove sp so that the policy of the domain applies: receivers show no logo with sp=none.",
-}, dmarcSubdomains), dmarcRule(rule.Rule[*evidence]{
+}, dmarcSubdomains), raiseRule(rule.Rule[*evidence]{
 	Code: "bimi.dmarc.percentage", Weight: 4,
 	Title:       "DMARC quarantine applies to a part of the mail only (pct)",
 	Requirement: "The DMARC policy quarantine applies to all mail",
-	Advice: checkReports + " that all your mail passes, then remove pct: receivers show no logo with quarantine " +
+	Advice: "that all your mail passes, then remove pct: receivers show no logo with quarantine " +
 		"and less than pct=100.",
-}, dmarcPartial), dmarcRule(rule.Rule[*evidence]{
+}, dmarcPartial), raiseRule(rule.Rule[*evidence]{
 	Code: "bimi.dmarc.testing", Weight: 4,
 	Title: "DMARC policy is in test mode (t=y)", Requirement: "The DMARC policy is not in test mode",
-	Advice: checkReports + " that all your mail passes, then remove t=y: receivers apply a weaker policy while it " +
+	Advice: "that all your mail passes, then remove t=y: receivers apply a weaker policy while it " +
 		"stands there, and show no logo.",
 }, dmarcTesting), dmarcRule(rule.Rule[*evidence]{
 	Code: "bimi.dmarc.disputed", Severity: diag.Warning, Weight: 2,
@@ -165,11 +165,11 @@ var dmarcRules = rule.Rules[*evidence]{{
 	Requirement: "Receivers of both DMARC standards read the same DMARC policy",
 	Advice: "Publish a DMARC record at the domain itself, with p right after v=DMARC1 and the policy that is in force " +
 		"now: then receivers of RFC 7489 and RFC 9989 see the same. The DMARC lookup of the domain says more.",
-}, dmarcDisputed), dmarcRule(rule.Rule[*evidence]{
+}, dmarcDisputed), raiseRule(rule.Rule[*evidence]{
 	Code: "bimi.dmarc.percentage.reject", Severity: diag.Warning,
 	Title:       "DMARC reject applies to a part of the mail only (pct)",
 	Requirement: "The DMARC policy reject applies to all mail",
-	Advice: checkReports + " that all your mail passes, then remove pct: some receivers show a logo only for a " +
+	Advice: "that all your mail passes, then remove pct: some receivers show a logo only for a " +
 		"policy that applies to all mail.",
 }, dmarcRejectPartial)}
 
@@ -181,6 +181,18 @@ const (
 
 // dmarcRule completes a rule about one kind of obstacles. It is an error unless the rule says otherwise.
 func dmarcRule(r rule.Rule[*evidence], kind obstacleKind) rule.Rule[*evidence] {
+	return newDMARCRule(r, kind, "")
+}
+
+// raiseRule is dmarcRule for a rule that advises to raise the policy once the reports show what its advice says.
+func raiseRule(r rule.Rule[*evidence], kind obstacleKind) rule.Rule[*evidence] {
+	next := " " + r.Advice
+	r.Advice = checkReports + next
+	return newDMARCRule(r, kind, askForReports+next)
+}
+
+// newDMARCRule is dmarcRule with the advice where the record requests no reports; empty if that does not matter.
+func newDMARCRule(r rule.Rule[*evidence], kind obstacleKind, withoutReports string) rule.Rule[*evidence] {
 	r.Ref, r.Category = refDMARC, factorDMARC
 	if r.Severity == diag.Info {
 		r.Severity = diag.Error
@@ -192,8 +204,8 @@ func dmarcRule(r rule.Rule[*evidence], kind obstacleKind) rule.Rule[*evidence] {
 		return rule.FailEach(e.eligibility.ofKind(kind), func(o obstacle) rule.Failures {
 			f := rule.Fail("%s", o.text).About("_dmarc." + o.domain)
 			f[0].Advice = o.advice
-			if o.noReports && strings.HasPrefix(r.Advice, checkReports) {
-				f[0].Advice = askForReports + r.Advice[len(checkReports):]
+			if o.noReports && withoutReports != "" {
+				f[0].Advice = withoutReports
 			}
 			return f
 		})

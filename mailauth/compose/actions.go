@@ -34,15 +34,13 @@ var gates = map[diag.Code][]Kind{
 // dormantTLSA has no effect today, but causes loss of mail once its gate is opened.
 const dormantTLSA = "dane.tlsa.dormant"
 
-const nothing = "Leave it"
-
 // recommendations returns the recommendations for the findings, in their order: each advice once, and only where action
 // is needed.
 func (c *Composite) recommendations(list []finding) []diag.Recommendation {
 	recommendations := []diag.Recommendation{}
 	advised, valued := map[string]bool{"": true}, map[string]bool{}
 	for _, f := range list {
-		if advised[f.Advice] || f.Severity == diag.Info && (c.allGood(list) || strings.HasPrefix(f.Advice, nothing)) {
+		if advised[f.Advice] || f.Severity == diag.Info && (c.allGood(list) || f.Optional) {
 			continue
 		}
 		advised[f.Advice] = true

@@ -254,7 +254,7 @@ var keyRules = rule.Rules[*keyEvidence]{{
 			e.domain, diag.Reason(e.search.Err))
 	},
 }, {
-	Code: codeUnneeded, Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 10.1.2",
+	Code: codeUnneeded, NoAction: true, Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 10.1.2",
 	Title: "No DKIM key found, and none is needed", Requirement: "The domain sends mail, which a DKIM key is for",
 	Advice: "Leave it: mail that claims to come from the domain cannot be signed for it without a key.",
 	Fails: func(e *keyEvidence) rule.Failures {

@@ -95,7 +95,7 @@ var hostRules = rule.Rules[*evidence]{{
 		return rule.FailIf(known && !exists && !hasHosts(e), "The DNS answers NXDOMAIN for %s.", e.domain)
 	},
 }), {
-	Code: "dane.mail.none", Severity: diag.Info, StateIfFailed: diag.Missing,
+	Code: "dane.mail.none", NoAction: true, Severity: diag.Info, StateIfFailed: diag.Missing,
 	DependsOn: []diag.Code{"dane.mx.bogus", "dane.mx.unknown", "dane.domain.nxdomain"}, Ref: "RFC 7672 section 2.2",
 	Title: "No mail servers, so DANE is not needed", Requirement: "The domain has servers that DANE can protect",
 	Advice: "Leave it: DANE protects servers only. Publish TLSA records once the domain has some.",

@@ -291,7 +291,7 @@ var absenceRules = rule.Rules[*evidence]{{
 		})
 	},
 }, {
-	Code: "dane.tlsa.missing.submission", Severity: diag.Info, StateIfFailed: diag.Missing,
+	Code: "dane.tlsa.missing.submission", NoAction: true, Severity: diag.Info, StateIfFailed: diag.Missing,
 	DependsOn: []diag.Code{"dane.mx.unknown"}, Ref: "RFC 7673 section 3",
 	Title: "No TLSA records for submission", Requirement: "The submission servers have TLSA records",
 	Advice: "Leave it: few mail clients use DANE. They check the certificate of the server by its name.",

@@ -116,7 +116,7 @@ var reputationRules = append(rule.Rules[*ReputationReport]{{
 		return rule.Fail("No address to ask blocklists about is known: the lookup of the mail servers failed: %s.", diag.Reason(r.open))
 	},
 }, {
-	Code: "score.address.unneeded", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 10.1.2",
+	Code: "score.address.unneeded", NoAction: true, Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 10.1.2",
 	Title:       "No sending address to examine, and none is needed",
 	Requirement: "The domain sends mail, which comes from some address",
 	Advice:      "Leave it: blocklists say nothing about a domain that sends no mail.",

@@ -155,7 +155,7 @@ var rules = rule.Rules[*evidence]{{
 		return rule.Fail(unusedText, e.domain, e.host).About(e.domain.String()).Suggesting(e.suggestion(lookups))
 	},
 }, {
-	Code: "spf.hosted.stays.macro", Severity: diag.Info, Ref: "RFC 7208 section 7",
+	Code: "spf.hosted.stays.macro", Optional: true, Severity: diag.Info, Ref: "RFC 7208 section 7",
 	Title: "A term with macros cannot be flattened", Requirement: "No term depends on the message by macros",
 	Advice: "Leave it if the term is needed: its lookups count as before.",
 	When:   movable, Fails: keptBy(byMacro),
@@ -165,7 +165,7 @@ var rules = rule.Rules[*evidence]{{
 	Advice: "Replace ptr with the addresses of the hosts: it is slow, and some receivers do not evaluate it.",
 	When:   movable, Fails: keptBy(byPTR),
 }, {
-	Code: "spf.hosted.stays.content", Severity: diag.Info, Ref: "RFC 7208 section 5.2",
+	Code: "spf.hosted.stays.content", Optional: true, Severity: diag.Info, Ref: "RFC 7208 section 5.2",
 	Title: "An included record cannot be flattened", Requirement: "Every included record can be flattened",
 	Advice: "Leave it if the service is needed: its lookups count as before.",
 	When:   movable, Fails: keptBy(byContent),

@@ -78,7 +78,7 @@ var absenceRules = rule.Rules[*evidence]{{
 	},
 	Fails: absent,
 }, {
-	Code: "mtasts.record.missing.no_mail", Severity: diag.Info, StateIfFailed: diag.Missing,
+	Code: "mtasts.record.missing.no_mail", NoAction: true, Severity: diag.Info, StateIfFailed: diag.Missing,
 	DependsOn: []diag.Code{"mtasts.domain.nxdomain"}, Ref: "RFC 8461 section 3.1",
 	Title:       "No MTA-STS record, and none is needed",
 	Requirement: "The domain has an MTA-STS record, although it receives no mail",

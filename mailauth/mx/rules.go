@@ -131,7 +131,7 @@ var recordRules = rule.Rules[*evidence]{{
 
 // nullRules are about the null MX (RFC 7505).
 var nullRules = rule.Rules[*evidence]{{
-	Code: "mx.null.present", Severity: diag.Info, Ref: "RFC 7505 section 3",
+	Code: "mx.null.present", Optional: true, Severity: diag.Info, Ref: "RFC 7505 section 3",
 	Title: "Null MX: the domain receives no mail", Requirement: "The domain receives mail",
 	Advice: "Leave it if the domain is to receive no mail. Otherwise replace the null MX with MX records.",
 	When:   hasRecords, Fails: func(e *evidence) rule.Failures {
@@ -164,6 +164,7 @@ var nullRules = rule.Rules[*evidence]{{
 func (e *evidence) unlessAlias(f rule.Failures) rule.Failures {
 	for i := range f {
 		f[i].Advice = e.mail.AliasAdvice()
+		f[i].Optional = f[i].Advice != ""
 	}
 	return f
 }

@@ -170,7 +170,7 @@ func (e *evidence) single() bool {
 }
 
 var redundancyRules = rule.Rules[*evidence]{{
-	Code: "mx.redundancy.host", Severity: diag.Info, Weight: 1, Ref: "RFC 5321 section 5.1",
+	Code: "mx.redundancy.host", Optional: true, Severity: diag.Info, Weight: 1, Ref: "RFC 5321 section 5.1",
 	Title: "Only one MX host", Requirement: "Mail can go to more than one mail server",
 	Advice: "Leave it if short outages do not matter: senders try again for days. Otherwise publish a second mail server " +
 		"that knows the same recipients and filters as strictly.",
@@ -197,7 +197,7 @@ var redundancyRules = rule.Rules[*evidence]{{
 		return rule.FailIf(len(v4) == 0, "None of the MX hosts of %s has a public IPv4 address.", e.domain)
 	},
 }, {
-	Code: "mx.ipv6.missing", Severity: diag.Info, Weight: 1, Ref: "RFC 3974 section 3",
+	Code: "mx.ipv6.missing", Optional: true, Severity: diag.Info, Weight: 1, Ref: "RFC 3974 section 3",
 	Title: "No MX host has an IPv6 address", Requirement: "An MX host has an IPv6 address",
 	Advice: "Leave it if the mail service offers no IPv6: senders deliver over IPv4. Otherwise add an AAAA record.",
 	Fails: func(e *evidence) rule.Failures {

@@ -238,6 +238,7 @@ var hostRules = rule.Rules[*evidence]{strandedRule(noHost, rule.Rule[*evidence]{
 func (e *evidence) unlessAlias(f rule.Failures) rule.Failures {
 	for i := range f {
 		f[i].Advice = e.mail.AliasAdvice()
+		f[i].Optional = f[i].Advice != ""
 	}
 	return f
 }

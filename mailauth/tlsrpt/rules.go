@@ -86,7 +86,7 @@ var absenceRules = rule.Rules[*evidence]{tagRules.Location(rule.Rule[*evidence]{
 	},
 	Fails: absent,
 }, {
-	Code: "tlsrpt.record.missing.no_mail", Severity: diag.Info, StateIfFailed: diag.Missing, DependsOn: existing,
+	Code: "tlsrpt.record.missing.no_mail", NoAction: true, Severity: diag.Info, StateIfFailed: diag.Missing, DependsOn: existing,
 	Ref:         "RFC 8460 section 3",
 	Title:       "No TLSRPT record, and none is needed",
 	Requirement: "The domain has a TLSRPT record, although it receives no mail",

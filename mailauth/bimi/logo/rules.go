@@ -61,7 +61,7 @@ var recordRules = rule.Rules[*evidence]{{
 		return rule.FailIf(nonexistent(e), "The DNS answers NXDOMAIN for %s.", e.domain)
 	},
 }), {
-	Code: "bimi.logo.record.missing", Severity: diag.Info, StateIfFailed: diag.Missing,
+	Code: "bimi.logo.record.missing", Optional: true, Severity: diag.Info, StateIfFailed: diag.Missing,
 	DependsOn: []diag.Code{"bimi.logo.record.unknown"}, Ref: refRecord,
 	Title: "No BIMI record", Requirement: "The domain has a BIMI record",
 	Advice: "Leave it unless you want mailboxes to show your logo. For that you need a DMARC policy of quarantine or " +
@@ -80,7 +80,7 @@ var recordRules = rule.Rules[*evidence]{{
 		return rule.FailIf(n > 1, "There are %d BIMI records at %s.", n, e.place.Name)
 	},
 }, {
-	Code: "bimi.logo.record.declined", Severity: diag.Info, NoScore: true,
+	Code: "bimi.logo.record.declined", Optional: true, Severity: diag.Info, NoScore: true,
 	DependsOn: []diag.Code{"bimi.logo.record.multiple"}, Ref: draftBIMI + " section 4.3.1",
 	Title: "Domain declines to have a logo shown", Requirement: "The BIMI record asks for a logo to be shown",
 	Advice: "Leave it unless you want mailboxes to show your logo; then write its address into l.",

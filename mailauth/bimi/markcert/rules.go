@@ -102,7 +102,7 @@ var recordRules = rule.Rules[*evidence]{{
 			len(e.applies.Found.Records), e.applies.Name)
 	},
 }, {
-	Code: "markcert.record.declined", Severity: diag.Info, StateIfFailed: diag.Missing,
+	Code: "markcert.record.declined", Optional: true, Severity: diag.Info, StateIfFailed: diag.Missing,
 	DependsOn: []diag.Code{"markcert.record.several"}, Ref: recordRef + "4.3.1",
 	Title: "Domain declines to take part in BIMI", Requirement: "The BIMI record does not decline",
 	Advice: "Leave it if no logo is to be shown; otherwise put the URLs of the logo and of the certificate into l and a.",

@@ -142,7 +142,8 @@ func forEachDomain(table rule.Rules[*evidence]) rule.Rules[*upload] {
 		applies := func(e *evidence) bool { return r.When == nil || r.When(e) }
 		all := rule.Rule[*upload]{
 			Code: r.Code, Severity: r.Severity, Weight: r.Weight, Category: r.Category, Title: r.Title,
-			Requirement: r.Requirement, Ref: r.Ref, Advice: r.Advice, DependsOn: r.DependsOn, StateIfFailed: r.StateIfFailed,
+			Requirement: r.Requirement, Ref: r.Ref, Advice: r.Advice, Optional: r.Optional, NoAction: r.NoAction,
+			DependsOn: r.DependsOn, StateIfFailed: r.StateIfFailed,
 			NoScore: r.NoScore, Reads: r.Reads, HoldsWhenUnanswered: r.HoldsWhenUnanswered, Fact: r.Fact, Differs: r.Differs,
 			When: func(u *upload) bool { return slices.ContainsFunc(u.domains, applies) },
 			Fails: func(u *upload) (all rule.Failures) {
