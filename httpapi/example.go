@@ -112,7 +112,7 @@ func goLiteral(v reflect.Value) string {
 		for i := range v.Len() {
 			parts = append(parts, goLiteral(v.Index(i)))
 		}
-	case t.Kind() == reflect.Struct && isText(t) && path.Base(t.PkgPath()) == "diag": // valid by construction
+	case t.Kind() == reflect.Struct && isText(t) && path.Base(t.PkgPath()) == "input": // valid by construction
 		return fmt.Sprintf("diag.Must%s(%q)", t.Name(), v)
 	case t.Kind() == reflect.Struct:
 		for i := range v.NumField() {
@@ -121,9 +121,14 @@ func goLiteral(v reflect.Value) string {
 			}
 		}
 	case isText(t): // the only number with names is that of a type of records
-		return fmt.Sprintf("%s(dns.Type%s)", t, v)
+		return fmt.Sprintf("%s(dns.Type%s)", goType(t), v)
 	default:
 		return fmt.Sprint(v)
 	}
-	return t.String() + "{" + strings.Join(parts, ", ") + "}"
+	return goType(t) + "{" + strings.Join(parts, ", ") + "}"
 }
+
+// goType is the name of a type as programs write it: those of package input by their names in diag.
+func goType(t reflect.Type) string { return inputType.ReplaceAllString(t.String(), "diag.") }
+
+var inputType = regexp.MustCompile(`\binput\.`)
