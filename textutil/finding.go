@@ -73,8 +73,8 @@ func (f *findings) all() []Finding {
 	return f.list
 }
 
-// addPlaces begins the detail of each finding that points to a place with its line and column. The places are offsets in
-// the text, but for so many bytes that are before it.
+// addPlaces begins the detail of each finding that points to a place with its line and column. The places are offsets
+// in the text, but for so many bytes that are before it.
 func (f *findings) addPlaces(text string, before int) {
 	var placed []*Finding
 	for i := range f.list {

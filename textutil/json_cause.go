@@ -35,8 +35,8 @@ func (s *jsonScanner) explainUnclosed() error {
 	return failJSON(s.pos, "the text ends, but %s is still open; close it with %q", s.innermost(), s.open[len(s.open)-1]+2)
 }
 
-// explainForeign explains syntax that JSON does not have, in place of a value, a name or a comma. It returns nil for all
-// else.
+// explainForeign explains syntax that JSON does not have, in place of a value, a name or a comma. It returns nil for
+// all else.
 func (s *jsonScanner) explainForeign() error {
 	rest := s.text[s.pos:]
 	r, _ := utf8.DecodeRuneInString(rest)

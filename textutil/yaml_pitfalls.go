@@ -78,7 +78,8 @@ func (r *yamlReading) findPlaceholder(n *yaml.Node) bool {
 	return true
 }
 
-// quotedForm returns how a text is written as a string in YAML, behind a colon, or nothing if it is too long to be shown.
+// quotedForm returns how a text is written as a string in YAML, behind a colon, or nothing if it is too long to be
+// shown.
 func quotedForm(text string) string {
 	const longest = 100
 	if len(text) > longest || strings.Contains(text, "\n") {
@@ -228,8 +229,8 @@ func (r *yamlReading) findMissingSpace(key *yaml.Node) {
 	}
 }
 
-// addMissingSpace adds a finding about a text that would be an entry of a collection, were there a space behind its colon or
-// dash, with what it is.
+// addMissingSpace adds a finding about a text that would be an entry of a collection, were there a space behind its
+// colon or dash, with what it is.
 func (r *yamlReading) addMissingSpace(n *yaml.Node, text, is string) {
 	fixed, mark := yaml.AddSpace(text)
 	if fixed == "" {

@@ -269,8 +269,8 @@ func positionalParams(params []httpapi.Param) []httpapi.Param {
 	return list
 }
 
-// resolveSharedFlags resolves flags that name both a field of the check and a setting of all checks: --resolver google is the
-// field of "resolve", and --resolver udp://192.0.2.1 the resolver of the environment.
+// resolveSharedFlags resolves flags that name both a field of the check and a setting of all checks: --resolver
+// google is the field of "resolve", and --resolver udp://192.0.2.1 the resolver of the environment.
 func (a *app) resolveSharedFlags(params []httpapi.Param, values map[string]*[]string) {
 	a.zone.assignZoneField(params, values)
 	i := slices.IndexFunc(params, func(p httpapi.Param) bool { return p.Name == "resolver" })

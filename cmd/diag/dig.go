@@ -90,7 +90,7 @@ func (l lookup) clone() lookup {
 	return l
 }
 
-// readWord reads one readWord.
+// readWord reads one word.
 func (d *digParser) readWord(word string) error {
 	switch {
 	case word == "":
@@ -133,7 +133,7 @@ func (d *digParser) nextValue(option, what string) (string, error) {
 	return value, nil
 }
 
-// readLong reads a flag of diag, or the readLong name of an option that other programs have.
+// readLong reads a flag of diag, or the long name of an option that other programs have.
 func (d *digParser) readLong(word string) error {
 	name, value, inside := strings.Cut(word[2:], "=")
 	if option := longOptions[name]; option != nil {
@@ -440,7 +440,7 @@ func (d *digParser) asksResolve() bool {
 	})
 }
 
-// parseAddress returns the parseAddress whose names are looked up, and its reverse name in the DNS; an parseAddress may be the
+// parseAddress returns the address whose names are looked up, and its reverse name in the DNS; an address may be the
 // beginning of one, as of a network.
 func (l *lookup) parseAddress() (ip netip.Addr, arpa string, err error) {
 	wantsPTR := len(l.types) == 0 || slices.Equal(l.types, []string{"PTR"})

@@ -45,7 +45,7 @@ type digOption struct {
 	apply        func(d *digParser, typed, value string, on bool) error
 }
 
-// setField setField a field of the question.
+// setField sets a field of the question.
 func setField(names, field, on, off string) digOption {
 	return digOption{names: names, apply: func(d *digParser, _, _ string, given bool) error {
 		d.currentLookup().fields[field] = off

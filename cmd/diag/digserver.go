@@ -54,8 +54,8 @@ func splitServers(text string) []string {
 	return strings.Split(text, ",")
 }
 
-// parseServers returns the servers that a lookup is sent to. A public resolver that is given by its name is a field of the
-// question instead.
+// parseServers returns the servers that a lookup is sent to. A public resolver that is given by its name is a field
+// of the question instead.
 func (l *lookup) parseServers() (list []digServer, err error) {
 	for _, typed := range l.servers {
 		if id := strings.ToLower(typed); slices.Contains(resolve.Default.Values(), id) {
@@ -84,8 +84,8 @@ func (l *lookup) parseServers() (list []digServer, err error) {
 	return list, nil
 }
 
-// parseServer reads a parseServer as dig, host, kdig and doggo take it: an address or a name, with a port behind a colon or a
-// number sign, or as --resolver takes it.
+// parseServer reads a server as dig, host, kdig and doggo take it: an address or a name, with a port behind a colon
+// or a number sign, or as --resolver takes it.
 func (l *lookup) parseServer(typed string) (digServer, error) {
 	s := digServer{typed: "@" + typed}
 	scheme, rest, explicit := strings.Cut(typed, "://")
@@ -194,7 +194,8 @@ func (s digServer) resolve(ctx context.Context, env *diag.Env) ([]resolver.Serve
 // maxServerAddresses bounds the addresses of a name that are queried in turn.
 const maxServerAddresses = 16
 
-// lookupAddresses looks up the lookupAddresses of the server, those of IPv4 first: hosts without IPv6 are the more common ones.
+// lookupAddresses looks up the addresses of the server, those of IPv4 first: hosts without IPv6 are the more common
+// ones.
 func (s digServer) lookupAddresses(ctx context.Context, env *diag.Env) ([]netip.Addr, error) {
 	found := []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()} // RFC 6761 section 6.3
 	if s.host != "localhost" {

@@ -44,7 +44,7 @@ func protectPEM(args []string) []string {
 	})
 }
 
-// setArgument puts an setArgument into its field: "-" and the name of a file into the field of its group for files, if it
+// setArgument puts an argument into its field: "-" and the name of a file into the field of its group for files, if it
 // has one, and any other text into the first. Fields for certificates and signing requests take the name of a file too.
 func (a *app) setArgument(params []httpapi.Param, p httpapi.Param, values map[string]*[]string, text string) error {
 	switch { // a variable of a script that is not set
@@ -101,8 +101,8 @@ func readInput(r io.Reader, name string) ([]byte, error) {
 	return data, nil
 }
 
-// normalizeInput reduces pasted text to what a field needs: the domain of a URL or of a mail address, without surrounding
-// blanks. It reports this on standard error.
+// normalizeInput reduces pasted text to what a field needs: the domain of a URL or of a mail address, without
+// surrounding blanks. It reports this on standard error.
 func (a *app) normalizeInput(field, text string) string {
 	trimmed := strings.TrimSpace(text)
 	switch field {

@@ -212,8 +212,8 @@ func expandPath(global *pflag.FlagSet, args []string) []string {
 	return slices.Concat(args[:i], best, args[i+1:])
 }
 
-// matchPath compares a word with a name such as spf/hosted/{id}, and returns the flags for the values in the places of its
-// parameters.
+// matchPath compares a word with a name such as spf/hosted/{id}, and returns the flags for the values in the places
+// of its parameters.
 func matchPath(name, word string) (flags []string, ok bool) {
 	names, words := strings.Split(name, "/"), strings.Split(word, "/")
 	if len(names) != len(words) {

@@ -38,7 +38,7 @@ func (a *app) printUtility(o outcome) (bool, error) {
 	return true, a.writeOut([]byte(out))
 }
 
-// utilityResult returns the utilityResult of a utility in the form that is useful to the next program.
+// utilityResult returns the result of a utility in the form that is useful to the next program.
 func (a *app) utilityResult(report any) (string, bool) {
 	decoded := func(text *string, inHex string) (string, bool) {
 		if data, err := hex.DecodeString(inHex); err == nil && inHex != "" && !a.terminal {

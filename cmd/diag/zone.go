@@ -178,7 +178,7 @@ type annotation struct {
 	finding diag.Finding
 }
 
-// recordPlace returns the place of the recordPlace of a family of findings: the label below the domain, the type, and its
+// A recordPlace locates the record of a family of findings: the label below the domain, the type, and its
 // prefix.
 type recordPlace struct {
 	label      string
@@ -293,7 +293,7 @@ var (
 
 func annotationText(f diag.Finding) string { return strings.TrimSpace(f.Detail + "\n" + f.Advice) }
 
-// gitlabReport writes a code quality report (docs.gitlabReport.com/ci/testing/code_quality, "Code Quality report format").
+// gitlabReport writes a code quality report (docs.gitlab.com/ci/testing/code_quality, "Code Quality report format").
 func gitlabReport(list []annotation) []byte {
 	type issue struct {
 		Description string         `json:"description"`

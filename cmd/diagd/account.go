@@ -186,8 +186,8 @@ func (v accountView) row() []any {
 	return []any{v.ID, v.Name, plan, v.Limit, overage, budget, formatTime(&v.CreatedAt)}
 }
 
-// newAccountCommand makes a command that works on the account that --account names. An unknown one is a fault of the command
-// line with a hint to the command that lists the IDs.
+// newAccountCommand makes a command that works on the account that --account names. An unknown one is a fault of the
+// command line with a hint to the command that lists the IDs.
 func (a *app) newAccountCommand(
 	use, short, takes, hint string, run func(context.Context, metering.Admin, metering.AccountID, []string) error,
 ) *cobra.Command {

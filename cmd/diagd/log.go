@@ -62,8 +62,8 @@ func (a *app) runLogged(cmd *cobra.Command, args []string, run func(*cobra.Comma
 	return err
 }
 
-// withReason attaches the reason of a refusal to an error, so that members can read it in the log. Other failures are only
-// for the operator.
+// withReason attaches the reason of a refusal to an error, so that members can read it in the log. Other failures are
+// only for the operator.
 func withReason(err error) error {
 	_, isRefusal := errors.AsType[*billing.RefusedError](err)
 	_, isEarly := errors.AsType[*billing.TooEarlyError](err)

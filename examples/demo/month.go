@@ -82,8 +82,8 @@ func (c change) apply(world *diagtest.World) {
 	world.Zone(c.line)
 }
 
-// changeHandler answers POST /change: it toggles one record, and triggers a check by the watch, so that a visitor sees it
-// react.
+// changeHandler answers POST /change: it toggles one record, and triggers a check by the watch, so that a visitor
+// sees it react.
 func (h *environment) changeHandler() http.Handler {
 	var mu sync.Mutex
 	strict := false

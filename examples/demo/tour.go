@@ -51,8 +51,8 @@ var (
 // tour lists the stops: a story first, then all that can be tried. Letters are sent a minute before the time.
 func tour(at time.Time) []stop { return append(storyStops(), operationStops(at)...) }
 
-// storyStops goes from a domain with every fault to one without any, and then through the faults of a company in the order
-// of a support case: each stop explains a line of the screen before.
+// storyStops goes from a domain with every fault to one without any, and then through the faults of a company in the
+// order of a support case: each stop explains a line of the screen before.
 func storyStops() []stop {
 	text, _, _ := strings.Cut(tourText, "====")
 	return parseStops(text, strings.NewReplacer())

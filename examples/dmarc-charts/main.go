@@ -41,7 +41,8 @@ func chart(name, picture string) error {
 	if err != nil {
 		return err
 	}
-	// A drawing is a list of rows. This one has a bar for each class of sources; the report's own has one for each source.
+	// A drawing is a list of rows. This one has a bar for each class of sources; the report's own has one for each
+	// source.
 	sums := map[aggregate.Class]int64{}
 	for _, s := range report.Sources {
 		sums[s.Classification] += s.MessageCount

@@ -35,8 +35,8 @@ func (p *parser) lineBegin(offset int) int { return strings.LastIndexByte(p.Text
 // longestQuote bounds a text that a message shows in quotes, in bytes.
 const longestQuote = 80
 
-// quotedRest returns how to write the text from an offset to the end of the value as a string; it begins with a colon. It
-// returns nothing for a text that is too long to be shown.
+// quotedRest returns how to write the text from an offset to the end of the value as a string; it begins with a
+// colon. It returns nothing for a text that is too long to be shown.
 func (p *parser) quotedRest(offset int) string {
 	text, _, _ := strings.Cut(p.lineFrom(offset), " #")
 	if i := strings.IndexAny(text, ",[]{}"); i > 0 && p.flows > 0 {
@@ -110,7 +110,8 @@ func (p *parser) templateCause(begin int, line string, at int) string {
 	return message + p.quotedRest(begin+value+len(line[value:])-len(strings.TrimLeft(line[value:], " \t")))
 }
 
-// refuseColon refuses a key where a value is read, in a collection at column n. The value began at the offset in a line.
+// refuseColon refuses a key where a value is read, in a collection at column n. The value began at the offset in a
+// line.
 func (p *parser) refuseColon(n, begin, line int) {
 	if p.line != line {
 		start, advice := p.line+len(p.lineIndent(p.line)), fmt.Sprintf("to begin a key, indent it by %d", n)

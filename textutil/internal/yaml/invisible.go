@@ -22,8 +22,8 @@ func isInvisible(r rune) bool {
 	return r >= 0xA0 && unicode.In(r, unicode.Z, unicode.Cf)
 }
 
-// InvisibleName returns the code point of a character that looks like a space or like nothing with its name, and what to
-// do about it; nothing for other characters.
+// InvisibleName returns the code point of a character that looks like a space or like nothing with its name, and what
+// to do about it; nothing for other characters.
 func InvisibleName(r rune) (name, remedy string) {
 	if !isInvisible(r) {
 		return "", ""
@@ -38,10 +38,10 @@ func InvisibleName(r rune) (name, remedy string) {
 	return name, "remove it"
 }
 
-// FindInvisible returns the offset of the first character of a line that looks like a space or like nothing, and is text
-// where it was hardly meant: at the beginning or end, behind a colon or a dash that would be an indicator, before a
-// comment, inside a key or a word in ASCII. It returns -1 if the line has none. Spaces between words and joiners
-// inside them are text.
+// FindInvisible returns the offset of the first character of a line that looks like a space or like nothing, and is
+// text where it was hardly meant: at the beginning or end, behind a colon or a dash that would be an indicator,
+// before a comment, inside a key or a word in ASCII. It returns -1 if the line has none. Spaces between words and
+// joiners inside them are text.
 func FindInvisible(line string, isKey bool) int {
 	begin := strings.IndexFunc(line, isVisible)
 	end := strings.LastIndexFunc(line, isVisible)

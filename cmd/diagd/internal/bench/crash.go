@@ -111,7 +111,8 @@ func (f benchFlags) crashOne(ctx context.Context, program, kind string, rounds i
 	return v, err
 }
 
-// settleOn serves a store in this process, by a clock that is ahead of all leases, and settles there. The store stays open.
+// settleOn serves a store in this process, by a clock that is ahead of all leases, and settles there. The store stays
+// open.
 func (c *customers) settleOn(ctx context.Context, s tempStore) (metering.Store, error) {
 	later := func() time.Time { return time.Now().Add(metering.ClaimLease + time.Second) }
 	store, err := s.open(ctx, later)

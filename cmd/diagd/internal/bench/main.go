@@ -1,12 +1,13 @@
-// Command bench measures what metering costs, and proves that diagd neither loses nor doubles a charge when its machine,
-// its database, its clock or its biller fails:
+// Command bench measures what metering costs, and proves that diagd neither loses nor doubles a charge when its
+// machine, its database, its clock or its biller fails:
 //
 //	go run ./cmd/diagd/internal/bench
 //	go run ./cmd/diagd/internal/bench crash --rounds 100
 //	go run ./cmd/diagd/internal/bench faults --store postgres://postgres@127.0.0.1/scratch
 //
-// It is for those who work on diagd or decide where to run it, and is no part of what is released. The servers that it
-// kills are processes of a diagd that it builds, or that --diagd names. Every store is one of its own and is thrown away.
+// It is for those who work on diagd or decide where to run it, and is no part of what is released. The servers that
+// it kills are processes of a diagd that it builds, or that --diagd names. Every store is one of its own and is
+// thrown away.
 package main
 
 import (

@@ -17,7 +17,8 @@ import (
 	"github.com/diagkit/diagkit/diag/kit"
 )
 
-// movableClock is the build tag of a diagd whose clock can be moved: by the duration in the file that DIAGD_CLOCK names.
+// movableClock is the build tag of a diagd whose clock can be moved: by the duration in the file that DIAGD_CLOCK
+// names.
 const movableClock = "movableclock"
 
 // program is the diagd to run: the one that --diagd names, or one that is built here, until remove is called.
