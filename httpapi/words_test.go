@@ -3,11 +3,16 @@
 package httpapi_test
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -46,4 +51,74 @@ func TestWords(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Greater(t, files, 1000)
+}
+
+// unusedInTexts are words that texts and documents do without.
+var unusedInTexts = regexp.MustCompile(`(?i)\b(whoever|whom|whither|somebody|mend(s|ed|ing)?|for good|at once|next look|` +
+	`look(s|ed|ing)? (at|after)|(is|are|was|were) none|told|lessens?|stands?|go(es)? on|became of|came about)\b`)
+
+// coveredTexts are the folders whose texts are held to the words, and exceptTexts files with texts of others.
+var (
+	coveredTexts = []string{"../cmd", "../examples", "../textutil"}
+	exceptTexts  = []string{"../textutil/password_words.txt"}
+)
+
+// TestWordsOfTexts holds string literals and documents to the words of the field. A literal without a space is a name:
+// of a flag, a route, a command, a code or a field. Texts between quotes and code are those of others.
+func TestWordsOfTexts(t *testing.T) {
+	check := func(file, text string) {
+		word := unusedInTexts.FindString(text)
+		assert.True(t, word == "", "%s: a text says %q:\n%s", file, word, text)
+	}
+	texts := 0
+	for _, folder := range coveredTexts {
+		require.NoError(t, filepath.WalkDir(folder, func(file string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				if err == nil && d.Name() == "testdata" {
+					return fs.SkipDir
+				}
+				return err
+			}
+			switch ext := filepath.Ext(file); {
+			case slices.Contains(exceptTexts, filepath.ToSlash(file)), strings.HasSuffix(file, "_test.go"):
+			case ext == ".go":
+				f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+				require.NoError(t, err)
+				for _, text := range literals(f) {
+					texts++
+					check(file, text)
+				}
+			case ext == ".md", ext == ".txt", ext == ".yaml":
+				data, err := os.ReadFile(file)
+				require.NoError(t, err)
+				check(file, inCode.ReplaceAllString(string(data), ""))
+			}
+			return nil
+		}))
+	}
+	require.Greater(t, texts, 1000)
+}
+
+// inCode matches code and JSON in documents.
+var inCode = regexp.MustCompile("`[^`\n]*`|(?m)^(    |\\{).*$")
+
+// literals returns the string literals of a file that are texts, and the descriptions in tags of fields.
+func literals(f *ast.File) (list []string) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			return false
+		case *ast.BasicLit:
+			text, err := strconv.Unquote(n.Value)
+			switch {
+			case n.Kind != token.STRING || err != nil || !strings.Contains(text, " "), strings.HasPrefix(text, "{"):
+			case strings.Contains(text, `json:"`):
+				list = append(list, reflect.StructTag(text).Get("doc"))
+			default:
+				list = append(list, text)
+			}
+		}
+		return true
+	})
+	return list
 }

@@ -1,6 +1,6 @@
 // Package dnsmsg reads and makes messages and records of the DNS for checks that need more than the lookups of package
 // diag: [Question] makes a query, [FollowAliases] finds the records that answer it, [TXT] is the text of a TXT record,
-// [PastedTXT] recovers one from what somebody pasted out of a zone file, and [ExtendedErrors] are the reasons that a
+// [PastedTXT] recovers one from what someone pasted out of a zone file, and [ExtendedErrors] are the reasons that a
 // resolver adds (RFC 8914).
 package dnsmsg
 

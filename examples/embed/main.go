@@ -22,7 +22,7 @@ import (
 
 func main() {
 	// The policy of gap.example leaves out a mail exchanger.
-	internet.Main("look at gap.example of the demonstration", []string{"gap.example"}, check)
+	internet.Main("check gap.example of the demonstration", []string{"gap.example"}, check)
 }
 
 func check(ctx context.Context, env *diag.Env, words []string) error {
