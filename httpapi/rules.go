@@ -2,14 +2,15 @@ package httpapi
 
 import (
 	"cmp"
-	"github.com/diagkit/diagkit/diag/kit"
-	"github.com/diagkit/diagkit/diag/rule"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/rule"
+
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
 // A RuleDoc is a rule and the operations that have it.
@@ -71,7 +72,7 @@ func nearestCode(code string, all []RuleDoc) string {
 		if slices.Contains(words, part) {
 			continue
 		}
-		near := taglist.Nearest(part, words...)
+		near := phrase.Nearest(part, words...)
 		if near == "" {
 			return ""
 		}

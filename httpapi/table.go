@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/rule"
-	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/diagkit/diagkit/metering"
 )
 
@@ -255,7 +255,7 @@ func (t Table) Nearest(path string) (nearest Endpoint, ok bool) {
 	known = slices.Compact(slices.Sorted(slices.Values(known)))
 	words := pathWords(strings.TrimPrefix(strings.ToLower(path), Prefix))
 	for i, w := range words {
-		words[i] = cmp.Or(taglist.Nearest(w, known...), w)
+		words[i] = cmp.Or(phrase.Nearest(w, known...), w)
 	}
 	const perWord = 20 // more than twice the words of a path
 	best := 0

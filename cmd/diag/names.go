@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/target"
-	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -161,7 +161,7 @@ func suggestCheck(root *cobra.Command, word string) string {
 	word = strings.ToLower(word)
 	near := root.SuggestionsFor(word)
 	slices.Sort(near)
-	if short := taglist.Nearest(word, slices.AppendSeq(slices.Clone(recordTypes), maps.Keys(shortNames))...); short != "" {
+	if short := phrase.Nearest(word, slices.AppendSeq(slices.Clone(recordTypes), maps.Keys(shortNames))...); short != "" {
 		near = append([]string{short}, slices.DeleteFunc(near, func(other string) bool { return other == short })...)
 	} else if i := slices.IndexFunc(recordTypes, func(kind string) bool {
 		return len(kind) == 2 && len(word) == 3 && strings.Contains(word, kind) // mxx: too short for Nearest
@@ -187,7 +187,7 @@ func suggestFlag(cmd *cobra.Command, err error) string {
 	for _, flags := range []*pflag.FlagSet{cmd.LocalFlags(), cmd.InheritedFlags()} {
 		flags.VisitAll(func(f *pflag.Flag) { words = append(words, f.Name) })
 	}
-	return taglist.Nearest(typed, words...)
+	return phrase.Nearest(typed, words...)
 }
 
 // expandPath accepts values in the name of a check as in the path of the API: it turns spf/hosted/spf_…/history into

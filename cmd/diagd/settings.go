@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/spf13/pflag"
 )
 
@@ -103,7 +103,7 @@ func checkEnvironment(environment []string, settings *pflag.FlagSet) (faults []e
 func nearestSetting(name string, settings *pflag.FlagSet) string {
 	var all []string
 	settings.VisitAll(func(f *pflag.Flag) { all = append(all, f.Name) })
-	return taglist.Nearest(name, all...)
+	return phrase.Nearest(name, all...)
 }
 
 // settingFlags are the flags that are settings too. All commands accept the same file, whichever of

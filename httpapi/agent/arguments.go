@@ -4,16 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"github.com/diagkit/diagkit/diag/kit"
-	"github.com/diagkit/diagkit/diag/phrase"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
+
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/httpapi"
-	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
 // An argument is one of a tool.
@@ -91,7 +91,7 @@ func (t *tool) parse(raw json.RawMessage) (values, error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(given))[:min(len(given), maxFaults)] {
-		near := taglist.Nearest(name, kit.Map(t.Arguments, func(a argument) string { return a.Name })...)
+		near := phrase.Nearest(name, kit.Map(t.Arguments, func(a argument) string { return a.Name })...)
 		faults = append(faults, fmt.Sprintf("There is no argument %q.%s", clipPrintable(name), suggestion(near)))
 	}
 	if len(faults) > 0 {
@@ -119,7 +119,7 @@ func (a argument) read(value json.RawMessage, example string, table httpapi.Tabl
 		return nil, "must be a text" + example + "."
 	}
 	if a.enum != nil && !slices.Contains(a.enum, s) {
-		near := taglist.Nearest(s, a.enum...)
+		near := phrase.Nearest(s, a.enum...)
 		if ep, ok := table.Nearest(s); ok && slices.Contains(a.enum, ep.Name()) {
 			near = ep.Name()
 		}

@@ -38,7 +38,6 @@ import (
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/mailauth/dmarc/aggregate"
 	rfc5322 "github.com/diagkit/diagkit/mailauth/message"
-	"github.com/diagkit/diagkit/mailauth/mime"
 	"github.com/diagkit/diagkit/mailauth/mtasts"
 	"github.com/diagkit/diagkit/mailauth/spf"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
@@ -355,7 +354,7 @@ func carried(data []byte, depth int) string {
 	if bytes.HasPrefix(data, []byte("From ")) && aggregate.IsReport(data) { // a mailbox
 		return dmarcReport
 	}
-	for _, p := range mime.Parts(data) {
+	for _, p := range rfc5322.Parts(data) {
 		body := p.Body()
 		inside := expanded(body)
 		found := ""

@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/bimi/logo"
 	"github.com/diagkit/diagkit/mailauth/bimi/markcert"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
-	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 )
 
 // LookupRequest is a request to examine what a domain publishes.
@@ -101,6 +101,9 @@ func (e *evidence) report(env *diag.Env) *LookupReport {
 	return r
 }
 
+// A ParsedTag is a tag of a record, with its meaning.
+type ParsedTag = taglist.ParsedTag
+
 // Fields are the contents of a record. Reports embed them.
 type Fields struct {
 	Valid              bool                    `json:"valid" doc:"whether receivers can use the record: there is one, without an error"`
@@ -110,11 +113,11 @@ type Fields struct {
 	CertificateURL     string                  `json:"certificate_url,omitempty" doc:"address of the certificate as it stands in a"`
 	LocalPartSelectors *[]string               `json:"local_part_selectors,omitempty" doc:"beginnings of local parts that are selectors of their own (lps), empty if all are; absent without lps"`
 	AvatarPreference   record.AvatarPreference `json:"avatar_preference,omitempty" doc:"what mailboxes that have an avatar of the sender are to show (avp)"`
-	ParsedTags         []taglist.ParsedTag     `json:"parsed_tags" doc:"tags of the record"`
+	ParsedTags         []ParsedTag             `json:"parsed_tags" doc:"tags of the record"`
 }
 
 func (e *evidence) fields() Fields {
-	f := Fields{Valid: e.isValid(), ParsedTags: []taglist.ParsedTag{}}
+	f := Fields{Valid: e.isValid(), ParsedTags: []ParsedTag{}}
 	if r := e.record; r != nil {
 		f.Version, f.Declined = record.Format.Version, r.Declined
 		f.LogoURL, f.CertificateURL = validUTF8(r.Location.Text), validUTF8(r.Authority.Text)

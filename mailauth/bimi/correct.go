@@ -6,8 +6,9 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
-	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 )
 
 // The forms in which the parts of broken records are written.
@@ -144,7 +145,7 @@ func intendedTag(typed, value string) string {
 	}
 	lookalike := (name == "1" || name == "i") && httpsLike().MatchString(value)
 	preference := strings.EqualFold(value, "brand") || strings.EqualFold(value, "personal")
-	switch near := taglist.Nearest(name, "avp", "lps"); {
+	switch near := phrase.Nearest(name, "avp", "lps"); {
 	case slices.Contains(definedTags, name):
 		return name
 	case lookalike:
@@ -178,7 +179,7 @@ func (d *draft) assign(name, typed, value string) bool {
 		value = list
 	default:
 		version := strings.EqualFold(name, "v")
-		if version && value != "" && taglist.Nearest(value, record.Format.Version) == "" { // another version
+		if version && value != "" && phrase.Nearest(value, record.Format.Version) == "" { // another version
 			return false
 		}
 		if version || value == "" {

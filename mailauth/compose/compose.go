@@ -11,8 +11,8 @@ import (
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/mailauth/internal/reception"
 	"github.com/diagkit/diagkit/mailauth/nameuse"
-	"github.com/diagkit/diagkit/mailauth/reception"
 )
 
 // A WeightedPart is a part and what it counts for.

@@ -16,8 +16,8 @@ import (
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/pki/tlsa"
+	"github.com/diagkit/diagkit/mailauth/internal/reception"
 	"github.com/diagkit/diagkit/mailauth/internal/smtp"
-	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/miekg/dns"
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/diagkit/diagkit/mailauth/dnsbl"
-	"github.com/diagkit/diagkit/mailauth/provider"
-	"github.com/diagkit/diagkit/mailauth/reception"
+	"github.com/diagkit/diagkit/mailauth/internal/provider"
+	"github.com/diagkit/diagkit/mailauth/internal/reception"
 )
 
 // A ReputationReport holds the facts about the addresses that send mail of the domain.

@@ -39,7 +39,7 @@ import (
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/rule"
-	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 )
 
 // LookupRequest is a request to examine one key.
@@ -210,23 +210,26 @@ func Verify(ctx context.Context, env *diag.Env, text []byte, o Options) (*Verifi
 	return v, nil
 }
 
+// A ParsedTag is a tag of a record, with its meaning.
+type ParsedTag = taglist.ParsedTag
+
 // KeyFields are the contents of a key record in reports.
 type KeyFields struct {
-	Valid           bool                `json:"valid" doc:"whether verifiers use the key"`
-	Version         string              `json:"version,omitempty" doc:"version of the record" example:"DKIM1"`
-	KeyType         KeyType             `json:"key_type" doc:"type of the key that the record names"`
-	PublicKey       pki.PublicKey       `json:"public_key,omitzero" doc:"the key, if it can be read"`
-	PublicKeyBase64 string              `json:"public_key_base64,omitempty" doc:"the key in base64, without white space"`
-	HashAlgorithms  []string            `json:"hash_algorithms" doc:"hash algorithms that may be used; all if empty"`
-	ServiceTypes    []string            `json:"service_types" doc:"what the key may be used for; * is everything"`
-	Flags           []string            `json:"flags" doc:"flags as they are written"`
-	Testing         bool                `json:"testing" doc:"whether the domain is testing DKIM (flag y)"`
-	StrictIdentity  bool                `json:"strict_identity" doc:"whether i= must not name a subdomain (flag s)"`
-	Revoked         bool                `json:"revoked" doc:"whether the key has been revoked by an empty p="`
-	Notes           string              `json:"notes,omitempty" doc:"notes for people"`
-	ParsedTags      []taglist.ParsedTag `json:"parsed_tags" doc:"tags of the record, and those that have a default"`
-	LengthBytes     int                 `json:"length_bytes" min:"0" doc:"length of the record"`
-	StringsCount    int                 `json:"strings_count" min:"0" doc:"character-strings that it has, or needs"`
+	Valid           bool          `json:"valid" doc:"whether verifiers use the key"`
+	Version         string        `json:"version,omitempty" doc:"version of the record" example:"DKIM1"`
+	KeyType         KeyType       `json:"key_type" doc:"type of the key that the record names"`
+	PublicKey       pki.PublicKey `json:"public_key,omitzero" doc:"the key, if it can be read"`
+	PublicKeyBase64 string        `json:"public_key_base64,omitempty" doc:"the key in base64, without white space"`
+	HashAlgorithms  []string      `json:"hash_algorithms" doc:"hash algorithms that may be used; all if empty"`
+	ServiceTypes    []string      `json:"service_types" doc:"what the key may be used for; * is everything"`
+	Flags           []string      `json:"flags" doc:"flags as they are written"`
+	Testing         bool          `json:"testing" doc:"whether the domain is testing DKIM (flag y)"`
+	StrictIdentity  bool          `json:"strict_identity" doc:"whether i= must not name a subdomain (flag s)"`
+	Revoked         bool          `json:"revoked" doc:"whether the key has been revoked by an empty p="`
+	Notes           string        `json:"notes,omitempty" doc:"notes for people"`
+	ParsedTags      []ParsedTag   `json:"parsed_tags" doc:"tags of the record, and those that have a default"`
+	LengthBytes     int           `json:"length_bytes" min:"0" doc:"length of the record"`
+	StringsCount    int           `json:"strings_count" min:"0" doc:"character-strings that it has, or needs"`
 }
 
 func (e *evidence) fields(v diag.Verdict) KeyFields {
@@ -234,7 +237,7 @@ func (e *evidence) fields(v diag.Verdict) KeyFields {
 	if k == nil {
 		return KeyFields{
 			KeyType: unknownType, HashAlgorithms: []string{}, ServiceTypes: []string{}, Flags: []string{},
-			ParsedTags: []taglist.ParsedTag{},
+			ParsedTags: []ParsedTag{},
 		}
 	}
 	f := KeyFields{

@@ -10,8 +10,8 @@ import (
 	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/rule"
-	"github.com/diagkit/diagkit/mailauth/provider"
-	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/mailauth/internal/provider"
+	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 	"github.com/miekg/dns"
 	"golang.org/x/net/publicsuffix"
 )

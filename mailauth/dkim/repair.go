@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag/kit"
-	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 	"golang.org/x/crypto/cryptobyte"
 )
 

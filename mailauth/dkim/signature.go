@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 )
 
 // MaxSignatureBytes bounds the signature fields that are read. Real ones have less than 4 KiB.

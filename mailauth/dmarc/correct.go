@@ -7,8 +7,9 @@ import (
 	"unicode"
 
 	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
-	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 )
 
 // correct returns the record as it should be written: everything that can be fixed without asking the owner is fixed.
@@ -182,7 +183,7 @@ func meant(name string) string {
 	if name == "policy" {
 		return "p"
 	}
-	return cmp.Or(taglist.Nearest(name, tags...), name)
+	return cmp.Or(phrase.Nearest(name, tags...), name)
 }
 
 // assign sets a tag of a draft, if its value is valid; an invalid one has no effect today, and is left out. Of

@@ -8,7 +8,7 @@ import (
 	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
-	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 )
 
 // LookupRequest is a request to examine one domain.
@@ -267,6 +267,9 @@ func (e *evidence) view(s policy.Standard) View {
 	return v
 }
 
+// A ParsedTag is a tag of a record, with its meaning.
+type ParsedTag = taglist.ParsedTag
+
 // Details are the contents of a record, and their verdict. What is unknown without a record is absent.
 type Details struct {
 	diag.Verdict
@@ -288,9 +291,9 @@ type Details struct {
 	AggregateURIs         []URI            `json:"aggregate_uris" doc:"destinations of aggregate reports (rua), in order"`
 	FailureURIs           []URI            `json:"failure_uris" doc:"destinations of failure reports (ruf), in order"`
 
-	Errors     []string            `json:"errors" doc:"details of the findings that are errors or worse"`
-	Warnings   []string            `json:"warnings" doc:"details of the findings that are warnings"`
-	ParsedTags []taglist.ParsedTag `json:"parsed_tags" doc:"tags of the record, and defaults of those that it lacks"`
+	Errors     []string    `json:"errors" doc:"details of the findings that are errors or worse"`
+	Warnings   []string    `json:"warnings" doc:"details of the findings that are warnings"`
+	ParsedTags []ParsedTag `json:"parsed_tags" doc:"tags of the record, and defaults of those that it lacks"`
 }
 
 // Effective are the policies that receivers apply: after the fallbacks from np to sp and from sp to p, one level
@@ -319,7 +322,7 @@ func (e *evidence) details() Details {
 	d := Details{
 		Verdict: rules().Judge(e, words), Valid: e.valid(),
 		FailureOptions: []string{}, ReportFormats: []string{}, AggregateURIs: []URI{}, FailureURIs: []URI{},
-		Errors: []string{}, Warnings: []string{}, ParsedTags: []taglist.ParsedTag{},
+		Errors: []string{}, Warnings: []string{}, ParsedTags: []ParsedTag{},
 	}
 	if d.State == diag.Unknown && e.missing() {
 		d.State = diag.Missing // of what weight that is, may be unknown

@@ -11,8 +11,8 @@ import (
 	"github.com/diagkit/diagkit/diag/dnsmsg"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
-	"github.com/diagkit/diagkit/mailauth/reception"
-	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/mailauth/internal/reception"
+	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 	"github.com/miekg/dns"
 )
 

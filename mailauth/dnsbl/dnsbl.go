@@ -13,7 +13,6 @@ import (
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/rule"
-	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
 // Request is a request to check an address against lists.
@@ -150,7 +149,7 @@ const maxSimilar = 5
 // similar names the ids that an unknown one was probably meant to be, as the end of a sentence.
 func similar(id string, ids []string) string {
 	var found []string
-	if near := taglist.Nearest(id, ids...); near != "" {
+	if near := phrase.Nearest(id, ids...); near != "" {
 		found = append(found, near)
 	}
 	for _, one := range ids {

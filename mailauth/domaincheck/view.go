@@ -11,8 +11,8 @@ import (
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/compose"
+	"github.com/diagkit/diagkit/mailauth/internal/reception"
 	"github.com/diagkit/diagkit/mailauth/nameuse"
-	"github.com/diagkit/diagkit/mailauth/reception"
 )
 
 // View renders the report for display: the parts, each in a line.

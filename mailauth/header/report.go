@@ -10,9 +10,9 @@ import (
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/arc"
 	"github.com/diagkit/diagkit/mailauth/internal/filters"
+	"github.com/diagkit/diagkit/mailauth/internal/provider"
 	"github.com/diagkit/diagkit/mailauth/internal/route"
 	"github.com/diagkit/diagkit/mailauth/message"
-	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
 func (e *evidence) facts() Facts {

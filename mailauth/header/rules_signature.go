@@ -11,8 +11,8 @@ import (
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/dkim"
+	"github.com/diagkit/diagkit/mailauth/internal/provider"
 	"github.com/diagkit/diagkit/mailauth/internal/route"
-	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
 // signatureRules are about the contents of DKIM signatures; nothing is verified.

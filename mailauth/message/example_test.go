@@ -21,3 +21,15 @@ func Example() {
 	// malformed: this line was cut
 	// Jürgen example.org
 }
+
+func ExampleParts() {
+	text := "Content-Type: multipart/mixed; boundary=b\n\n" +
+		"--b\nContent-Type: text/plain\n\nFor people.\n" +
+		"--b\nContent-Type: application/json; name=report.json\nContent-Transfer-Encoding: base64\n\ne30=\n--b--\n"
+	for _, p := range message.Parts([]byte(text)) {
+		fmt.Println(p.Type, p.Name, string(p.Body()))
+	}
+	// Output:
+	// text/plain  For people.
+	// application/json report.json {}
+}

@@ -15,6 +15,26 @@
 // damaged by copying (quoted, indented, encoded as quoted-printable).
 //
 // [Comments], [DecodeText] (RFC 2047), [ParseAddresses], [MessageIDs] and [ParseDate] parse values as tolerantly.
+//
+// [Parts] returns the leaf parts of a MIME message (RFC 2045, RFC 2046). Its body may be a tree: the parameter boundary
+// of Content-Type names a line that precedes each part and, with two more hyphens, follows the last:
+//
+//	Content-Type: multipart/report; boundary="b"
+//
+//	--b
+//	Content-Type: text/plain
+//
+//	For people.
+//	--b
+//	Content-Type: application/gzip
+//	Content-Transfer-Encoding: base64
+//
+//	H4sI…
+//	--b--
+//
+// Each part has fields and a body, which may be multipart again. Reports come as such messages, often malformed: the
+// last boundary is missing, base64 is truncated, the type is unregistered. All that can be read is read, up to a
+// limit of size.
 package message
 
 import (

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 )
 
 // version is the only version of both the record and the policy (RFC 8461 sections 3.1 and 3.2).

@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/rule"
-	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 	"github.com/miekg/dns"
 )

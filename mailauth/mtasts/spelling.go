@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag/kit"
-	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 // misnamed is a field with an unknown name that resembles a known one.
@@ -46,7 +46,7 @@ func like(name string) string {
 	if len(name) == 3 && strings.Contains(strings.ToLower(name), "mx") { // one letter is mistyped
 		return "mx"
 	}
-	return taglist.Nearest(name, fields...)
+	return phrase.Nearest(name, fields...)
 }
 
 func hint(name string) string { return ", but one named " + like(name) }

@@ -16,7 +16,7 @@ import (
 	"github.com/diagkit/diagkit/diag/registry"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/suffix"
-	"github.com/diagkit/diagkit/mailauth/reception"
+	"github.com/diagkit/diagkit/mailauth/internal/reception"
 	"github.com/miekg/dns"
 )
 
@@ -34,15 +34,21 @@ type Report struct {
 	Hosts      []Host `json:"hosts" maxitems:"50" doc:"mail servers, the most preferred first"`
 	Partial    bool   `json:"partial" doc:"whether something could not be learned"`
 
-	route reception.Route
+	route Route
 }
 
+// A Route tells where mail for a domain goes.
+type Route = reception.Route
+
 // Route returns where mail for the domain goes. It is unknown for a report that was read from JSON.
-func (r *Report) Route() reception.Route { return cmp.Or(r.route, reception.RouteUnknown) }
+func (r *Report) Route() Route { return cmp.Or(r.route, reception.RouteUnknown) }
+
+// An MXHost is the target of an MX record with its addresses.
+type MXHost = reception.MXHost
 
 // A Host is a mail server of the domain.
 type Host struct {
-	reception.MXHost
+	MXHost
 	SharesPreference bool              `json:"shares_preference" doc:"whether another host has the same preference"`
 	CNAMEChain       []string          `json:"cname_chain" doc:"aliases between the name and its addresses"`
 	DNSSEC           diag.DNSSECStatus `json:"dnssec_status" doc:"what is known of the authenticity of the addresses"`

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/diagkit/diagkit/mailauth/internal/reception"
 	"github.com/diagkit/diagkit/mailauth/nameuse"
-	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/diagkit/diagkit/mailauth/smtpcheck"
 	"github.com/diagkit/diagkit/mailauth/spf"
 	"github.com/stretchr/testify/assert"

@@ -3,7 +3,7 @@ package spf
 import (
 	"testing"
 
-	"github.com/diagkit/diagkit/mailauth/provider"
+	"github.com/diagkit/diagkit/mailauth/internal/provider"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 	"github.com/stretchr/testify/require"
 )

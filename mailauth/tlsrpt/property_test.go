@@ -8,7 +8,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/diag/dnsmsg"
-	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"

@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
-	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 	"github.com/miekg/dns"
 )
 
@@ -191,7 +191,7 @@ func meant(d *policy.Draft, text string) bool {
 		piece = strings.TrimRight(piece, " \t,")
 		name, value, ok := strings.Cut(piece, "=")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		switch meant := taglist.Nearest(name, "rua", "v"); {
+		switch meant := phrase.Nearest(name, "rua", "v"); {
 		case strings.EqualFold(name, "v") && ok:
 			return false // a second version
 		case last == "rua" && strings.Contains(piece, "@") && !(ok && format.ValidName(name)):

@@ -15,7 +15,6 @@ import (
 
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/message"
-	"github.com/diagkit/diagkit/mailauth/mime"
 )
 
 // PolicyType is the kind of policy that a sender applied (RFC 8460 section 4.4).
@@ -165,7 +164,7 @@ func parseMessage(data []byte, depth int, expanded *int) (*Report, error) {
 	}
 	refusal := errors.New("no part of the message is JSON or gzip")
 	var found *Report
-	for _, p := range mime.Parts(data) {
+	for _, p := range message.Parts(data) {
 		body := p.Body()
 		if found != nil {
 			found.More = found.More || looksLikeReport(body)

@@ -22,7 +22,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/rule"
-	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 )
 
 // Request names the domain to examine.
@@ -30,19 +30,22 @@ type Request struct {
 	Domain diag.Domain `json:"domain" doc:"domain that receives mail" example:"example.com"`
 }
 
+// A ParsedTag is a tag of a record, with its meaning.
+type ParsedTag = taglist.ParsedTag
+
 // LookupReport holds what a domain publishes, with a verdict. It does not show whether reports arrive: only senders
 // of mail send them.
 type LookupReport struct {
 	diag.RecordLookup
 	diag.Verdict
-	Valid                  bool                `json:"valid" doc:"whether senders find one record, without an error, and a destination that exists"`
-	Version                string              `json:"version,omitempty" doc:"version of the record" example:"TLSRPTv1"`
-	RUA                    []Destination       `json:"rua" doc:"where reports are to go"`
-	ExternalAuthorizations []Authorization     `json:"external_authorizations" maxitems:"10" doc:"what destinations of other organizations publish about the reports; RFC 8460 does not ask for it"`
-	MTASTSFound            bool                `json:"mta_sts_found" doc:"whether the domain has an MTA-STS record"`
-	DANEFound              bool                `json:"dane_found" doc:"whether one of the most preferred mail servers has a TLSA record"`
-	ParsedTags             []taglist.ParsedTag `json:"parsed_tags" doc:"fields of the record"`
-	Partial                bool                `json:"partial" doc:"whether something could not be learned"`
+	Valid                  bool            `json:"valid" doc:"whether senders find one record, without an error, and a destination that exists"`
+	Version                string          `json:"version,omitempty" doc:"version of the record" example:"TLSRPTv1"`
+	RUA                    []Destination   `json:"rua" doc:"where reports are to go"`
+	ExternalAuthorizations []Authorization `json:"external_authorizations" maxitems:"10" doc:"what destinations of other organizations publish about the reports; RFC 8460 does not ask for it"`
+	MTASTSFound            bool            `json:"mta_sts_found" doc:"whether the domain has an MTA-STS record"`
+	DANEFound              bool            `json:"dane_found" doc:"whether one of the most preferred mail servers has a TLSA record"`
+	ParsedTags             []ParsedTag     `json:"parsed_tags" doc:"fields of the record"`
+	Partial                bool            `json:"partial" doc:"whether something could not be learned"`
 }
 
 // A Destination is a URI of the record.

@@ -12,7 +12,7 @@ import (
 	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
-	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 )
 
 // Format is that of the record (section 4.3 of the draft): the tags of DKIM. A name in capitals is read, and is a fault

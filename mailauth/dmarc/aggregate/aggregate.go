@@ -14,7 +14,7 @@ import (
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/rule"
-	"github.com/diagkit/diagkit/mailauth/provider"
+	"github.com/diagkit/diagkit/mailauth/internal/provider"
 )
 
 // Request is a request to analyze one report, or several in one file, given in exactly one of XML and Content.
@@ -143,13 +143,16 @@ type Enforcement struct {
 	SpoofingCount   int64   `json:"spoofing_count" min:"0" doc:"of these, spoofed mail: what enforcement is for"`
 }
 
+// A Category is the kind of a mail service.
+type Category = provider.Category
+
 // A ServiceTotal sums up the sources of one sending service.
 type ServiceTotal struct {
-	Service      string            `json:"service" doc:"the service"`
-	Category     provider.Category `json:"category" doc:"what it is for"`
-	MessageCount int64             `json:"message_count" min:"0" doc:"messages of it"`
-	PassCount    int64             `json:"pass_count" min:"0" doc:"of these, messages that passed DMARC"`
-	SourceCount  int               `json:"source_count" min:"0" doc:"addresses of it"`
+	Service      string   `json:"service" doc:"the service"`
+	Category     Category `json:"category" doc:"what it is for"`
+	MessageCount int64    `json:"message_count" min:"0" doc:"messages of it"`
+	PassCount    int64    `json:"pass_count" min:"0" doc:"of these, messages that passed DMARC"`
+	SourceCount  int      `json:"source_count" min:"0" doc:"addresses of it"`
 }
 
 // Analyze reads a report, sums it up by source, classifies the sources, and judges what it means. It makes no DNS

@@ -17,7 +17,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/mailauth/mime"
+	"github.com/diagkit/diagkit/mailauth/message"
 )
 
 const maxNamed = 10
@@ -275,8 +275,8 @@ func (o *opener) openMessage(f *file) error {
 		return err
 	}
 	var types []string
-	for message := range messages(data) {
-		for _, part := range mime.Parts(message) {
+	for text := range messages(data) {
+		for _, part := range message.Parts(text) {
 			if len(types) <= maxNamed {
 				types = append(types, part.Type)
 			}

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/diagkit/diagkit/diag/kit"
-	"github.com/diagkit/diagkit/mailauth/provider"
+	"github.com/diagkit/diagkit/mailauth/internal/provider"
 )
 
 // A Class is the classification of a source: legitimate, unlisted, forwarding, spoofing or unknown.

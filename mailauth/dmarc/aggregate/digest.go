@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag/kit"
-	"github.com/diagkit/diagkit/mailauth/provider"
+	"github.com/diagkit/diagkit/mailauth/internal/provider"
 )
 
 // A domain is ready to enforce its policy if the reports show enough of its own mail, and hardly anything would be

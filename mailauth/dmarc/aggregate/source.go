@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
-	"github.com/diagkit/diagkit/mailauth/provider"
+	"github.com/diagkit/diagkit/mailauth/internal/provider"
 	"github.com/miekg/dns"
 )
 
@@ -21,17 +21,20 @@ const (
 	maxDomain = 253
 )
 
+// A Basis is the evidence that identified a service.
+type Basis = provider.Basis
+
 // A Source is the mail from one address.
 type Source struct {
 	SourceIP   netip.Addr `json:"source_ip,omitzero" doc:"the address; absent where the report holds none"`
 	SourceText string     `json:"source_text,omitempty" doc:"what stands in place of an address"`
 	Domain     string     `json:"domain,omitempty" doc:"the domain that it sends for, where the reports are about several"`
 
-	PTR          string            `json:"ptr,omitempty" doc:"its name in reverse DNS, if that was looked up"`
-	PTRConfirmed *bool             `json:"ptr_confirmed,omitempty" doc:"whether that name leads back to the address; only then it says whose it is"`
-	Service      string            `json:"service,omitempty" doc:"the sending service that it belongs to"`
-	ServiceBasis provider.Basis    `json:"service_basis,omitempty" doc:"what the service is known by"`
-	Category     provider.Category `json:"service_category,omitempty" doc:"what the service is for"`
+	PTR          string   `json:"ptr,omitempty" doc:"its name in reverse DNS, if that was looked up"`
+	PTRConfirmed *bool    `json:"ptr_confirmed,omitempty" doc:"whether that name leads back to the address; only then it says whose it is"`
+	Service      string   `json:"service,omitempty" doc:"the sending service that it belongs to"`
+	ServiceBasis Basis    `json:"service_basis,omitempty" doc:"what the service is known by"`
+	Category     Category `json:"service_category,omitempty" doc:"what the service is for"`
 
 	MessageCount int64 `json:"message_count" min:"0" doc:"messages"`
 	PassCount    int64 `json:"pass_count" min:"0" doc:"messages that passed DMARC"`

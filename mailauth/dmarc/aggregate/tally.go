@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag/kit"
-	"github.com/diagkit/diagkit/mailauth/provider"
+	"github.com/diagkit/diagkit/mailauth/internal/provider"
 )
 
 // A tally holds the sums of one source: few, since a report may have 200,000 sources.

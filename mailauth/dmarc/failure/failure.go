@@ -11,7 +11,6 @@ import (
 
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/mailauth/message"
-	"github.com/diagkit/diagkit/mailauth/mime"
 )
 
 // A Report is about one message. Missing values are zero.
@@ -90,7 +89,7 @@ func Parse(text []byte) (*Report, error) {
 	if len(header.Fields) == 0 {
 		return nil, errors.New("it is not a message: it has no header fields")
 	}
-	parts := mime.Parts(text)
+	parts := message.Parts(text)
 	r := &Report{Incidents: 1}
 	feedback := slices.IndexFunc(parts, isFeedback)
 	if feedback >= 0 {
@@ -110,7 +109,7 @@ func Parse(text []byte) (*Report, error) {
 }
 
 // isFeedback finds the part for programs, also where its type was lost on the way.
-func isFeedback(p mime.Part) bool {
+func isFeedback(p message.Part) bool {
 	if p.Type == "message/feedback-report" {
 		return true
 	}
@@ -123,7 +122,7 @@ func leadingText(body []byte) []byte { return []byte(strings.TrimLeft(string(bod
 
 // envelope notes where the message around the report departs from RFC 5965 section 2.
 func (r *Report) envelope(header *message.Message) {
-	t, params := mime.MediaType(header.Value("Content-Type"))
+	t, params := message.MediaType(header.Value("Content-Type"))
 	switch {
 	case t != "multipart/report":
 		r.deviates("The report is a message of the type %s, not multipart/report", t)
@@ -132,7 +131,7 @@ func (r *Report) envelope(header *message.Message) {
 	}
 }
 
-func (r *Report) attached(p *mime.Part) {
+func (r *Report) attached(p *message.Part) {
 	switch p.Type {
 	case "message/rfc822", "text/rfc822-headers", "message/rfc822-headers", "message/global", "message/global-headers":
 		m := message.Split(leadingText(p.Body()))

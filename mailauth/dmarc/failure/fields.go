@@ -14,7 +14,6 @@ import (
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/mailauth/message"
-	"github.com/diagkit/diagkit/mailauth/mime"
 )
 
 func (r *Report) fields(h *message.Message) {
@@ -201,7 +200,7 @@ var labels = map[string]func(*Report, string){
 
 // text reads a report without a machine-readable part. It reports true only if the text names both address and domain,
 // or contains a copy of the header; other messages are not reports.
-func (r *Report) text(header *message.Message, parts []mime.Part) bool {
+func (r *Report) text(header *message.Message, parts []message.Part) bool {
 	for i := range parts {
 		if p := &parts[i]; p.Type == "text/plain" {
 			body := p.Body()
@@ -217,7 +216,7 @@ func (r *Report) text(header *message.Message, parts []mime.Part) bool {
 	subject := strings.ToLower(header.Value("Subject"))
 	speaks := strings.Contains(subject, "dmarc") || strings.Contains(subject, "failure report") ||
 		strings.Contains(subject, "forensic")
-	t, _ := mime.MediaType(header.Value("Content-Type"))
+	t, _ := message.MediaType(header.Value("Content-Type"))
 	if !r.SourceIP.IsValid() || r.ReportedDomain == "" || !speaks && t != "multipart/report" {
 		return false
 	}

@@ -6,7 +6,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/kit"
-	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 )
 
 // A Draft is a record in the making: tags in order.
@@ -125,7 +126,7 @@ func RestoreColons(record string) string {
 func isMailto(word string) bool {
 	word = strings.ToLower(word)
 	return slices.Contains([]string{"mailto", "email", "e-mail", "mail", "mail-to"}, word) ||
-		taglist.Nearest(word, "mailto") != ""
+		phrase.Nearest(word, "mailto") != ""
 }
 
 // nowhere reports whether a word means that there is no destination.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 	"github.com/stretchr/testify/require"
 )
 

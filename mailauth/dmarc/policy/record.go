@@ -8,7 +8,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
-	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 )
 
 // Format is that of the record (RFC 9989 section 4.8). The tags that RFC 9989 removed are among those it
@@ -193,7 +193,7 @@ func (p parser) oneOf(name string, k taglist.Kind, without string, words ...stri
 		return value
 	}
 	text := fmt.Sprintf("the value %q of %s is not %s", phrase.Quote(t.Value), t.Name, either(words))
-	if meant := taglist.Nearest(t.Value, words...); meant != "" {
+	if meant := phrase.Nearest(t.Value, words...); meant != "" {
 		text += fmt.Sprintf("; %q is probably meant", meant)
 	} else if len(words[0]) == 1 && value != "" && slices.Contains(words, value[:1]) {
 		text += fmt.Sprintf("; %q is probably meant", value[:1])

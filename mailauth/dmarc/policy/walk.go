@@ -11,7 +11,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/kit"
-	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 	"github.com/miekg/dns"
 )
 

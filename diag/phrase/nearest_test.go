@@ -1,4 +1,4 @@
-package taglist
+package phrase
 
 import (
 	"testing"

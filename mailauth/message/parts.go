@@ -1,25 +1,4 @@
-// Package mime parses MIME messages tolerantly (RFC 2045, RFC 2046): call [Parts] for the leaf parts of a message.
-//
-// The body of a message may be a tree. If its Content-Type is multipart/…, the parameter boundary names a line that
-// precedes each part and, with two more hyphens, follows the last:
-//
-//	Content-Type: multipart/report; boundary="b"
-//
-//	--b
-//	Content-Type: text/plain
-//
-//	For people.
-//	--b
-//	Content-Type: application/gzip
-//	Content-Transfer-Encoding: base64
-//
-//	H4sI…
-//	--b--
-//
-// Each part has fields and a body, which may be multipart again. Reports come as such messages, often malformed: the
-// last boundary is missing, base64 is cut off, the type is unregistered. What can be read is read, up to a limit of
-// size.
-package mime
+package message
 
 import (
 	"bytes"
@@ -28,8 +7,6 @@ import (
 	"mime"
 	"mime/quotedprintable"
 	"strings"
-
-	"github.com/diagkit/diagkit/mailauth/message"
 )
 
 // The bounds of a message. Reports have a handful of parts, two levels deep.
@@ -41,7 +18,7 @@ const (
 
 // A Part is a leaf of the tree: it has no parts of its own, or is a message that is attached (message/rfc822).
 type Part struct {
-	Header *message.Message  // its fields
+	Header *Message          // its fields
 	Type   string            // media type in lower case; text/plain by default (RFC 2045 section 5.2)
 	Params map[string]string // parameters of Content-Type, by names in lower case
 	Name   string            // file name; may be empty
@@ -73,7 +50,7 @@ func collect(leaves *[]Part, text []byte, depth int) {
 }
 
 func newPart(text []byte) Part {
-	m := message.Split(text)
+	m := Split(text)
 	p := Part{Header: m, raw: m.Body}
 	p.Type, p.Params = MediaType(m.Value("Content-Type"))
 	_, disposition := MediaType(m.Value("Content-Disposition"))

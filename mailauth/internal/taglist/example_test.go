@@ -3,7 +3,7 @@ package taglist_test
 import (
 	"fmt"
 
-	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 )
 
 func ExampleFormat_Read() {

@@ -1,4 +1,4 @@
-package mime
+package message
 
 import (
 	"encoding/base64"

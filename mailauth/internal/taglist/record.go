@@ -10,7 +10,6 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnsmsg"
-	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 )
@@ -254,36 +253,6 @@ func (l *List) Parsed() []ParsedTag {
 		}
 	}
 	return list
-}
-
-// maxNearest bounds the words that are compared: no protocol defines a longer one.
-const maxNearest = 32
-
-// Nearest returns the word that was probably meant by a different one: the only one at a distance of one typing
-// error, or two in a word of six or more letters. It is empty without exactly one such word.
-func Nearest(typed string, words ...string) string {
-	typed = strings.ToLower(typed)
-	if len(typed) > maxNearest {
-		return ""
-	}
-	best, least, tie := "", maxNearest, false
-	for _, w := range words {
-		allowed := 1
-		if len(w) >= 6 {
-			allowed = 2
-		}
-		switch d := phrase.Distance(typed, strings.ToLower(w)); {
-		case d > allowed || len(w) < 3 && d > 0 || d > least:
-		case d == least:
-			tie = true
-		default:
-			best, least, tie = w, d, false
-		}
-	}
-	if tie {
-		return ""
-	}
-	return best
 }
 
 // Pieces splits the text of a broken record into its tags, whatever the separators: it removes the version, which

@@ -221,7 +221,7 @@ func (l *List) check(t Tag) {
 	_, known := f.definition(t.Name)
 	if !known {
 		meant, names := "", kit.Map(f.Tags, func(d Definition) string { return d.Name })
-		if d := Nearest(t.Name, names...); strings.EqualFold(d, t.Name) {
+		if d := phrase.Nearest(t.Name, names...); strings.EqualFold(d, t.Name) {
 			meant = fmt.Sprintf("; it is written %q", d)
 		} else if d != "" {
 			meant = fmt.Sprintf("; %q may be meant", d)
