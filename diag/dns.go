@@ -67,7 +67,8 @@ type bogusError struct{ error }
 func (bogusError) Advice() string { return AdviceRepairDNSSEC }
 
 // AdviceRepairDNSSEC is the advice where an answer is refused because its DNSSEC signatures are not valid.
-const AdviceRepairDNSSEC = "Repair the DNSSEC signatures or the DS records of the domain: resolvers that validate refuse its " +
+const AdviceRepairDNSSEC = "Repair the DNSSEC signatures or the DS records of the domain: resolvers that " +
+	"validate refuse its " +
 	"answers. dnssec/check shows where the chain breaks."
 
 // Silent reports whether no reply came at all.

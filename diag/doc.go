@@ -1,7 +1,7 @@
 // Package diag has what users of diagnostics share: the outside world ([Env], with a [Resolver], a [Guard] and a
-// [Clock]), names and addresses that are valid by construction ([Domain], [Name], [Selector], [IP], [Host], [URL]; call
-// [ParseDomain] and its like), answers of the DNS ([Answer], by [Lookup]), and what a report says ([Verdict], [Finding]).
-// A nil Env is the real world, so that most programs need no more of this package than a [Domain].
+// [Clock]), names and addresses that are valid by construction ([Domain], [Name], [Selector], [IP], [Host], [URL];
+// call [ParseDomain] and its like), answers of the DNS ([Answer], by [Lookup]), and what a report says ([Verdict],
+// [Finding]). A nil Env is the real world, so that most programs need no more of this package than a [Domain].
 //
 // Those who write checks also need package rule, which judges evidence by a table of rules, package phrase for texts,
 // and package input for requests.

@@ -217,8 +217,8 @@ func Sampled(name string, n uint64) bool {
 }
 
 // InOwnProcess reports whether this is the process in which a test measures memory with [LiveBytes]. Elsewhere it
-// runs the test there, beside other tests that are parallel, and the caller returns. What other tests leave behind makes
-// collections long, and what is allocated meanwhile would be counted as live; with gcstoptheworld nothing is.
+// runs the test there, beside other tests that are parallel, and the caller returns. What other tests leave behind
+// makes collections long, and what is allocated meanwhile would be counted as live; with gcstoptheworld nothing is.
 func InOwnProcess(t *testing.T) bool {
 	t.Helper()
 	const setting = "gcstoptheworld=1"

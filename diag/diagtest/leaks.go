@@ -6,23 +6,27 @@ import (
 	"github.com/diagkit/diagkit/diag/kit"
 )
 
-// insides are words of errors of Go's libraries, of databases and of the system, places in the code, and values that were
-// printed by mistake. Texts for people say what they mean in other words.
-var insides = kit.Regexp(`\b(dial|read|write|connect)(ing)? (tcp|udp|unix)|\blookup [\w-]+\.[\w.-]*( on |: )|\bEOF\b|i/o timeout|no such host|` +
-	`connection reset by peer|broken pipe|use of closed|\bconnect: |ECONN|errno|syscall|` +
-	`(no such|bad) file|not a directory|permission denied|no space left|` +
-	`\b(open|mkdir|stat|lstat|write|read|link|rename|unlink|chmod|fsync) /|` +
-	`context (deadline|canceled)|\bhttp2?: |net/http|malformed HTTP|\*net\.|x509: |crypto/|(^|[^_])\btls: |\bdns: |` +
-	`illegal base64|\b(asn1|xml|csv|bufio|multipart|mime|idna|pem): [a-z]|\b(gzip|zip|flate|zlib|png|gif): (invalid|not a|corrupt|too)|structure error|\bparse \\?"|` +
-	`\bstrconv\.|\bjson: |invalid character '|unexpected end of JSON|\bsql: |\bpq: |\bERROR: |SQLSTATE|sqlite: |` +
-	`runtime error|goroutine|panic|\.go:\d|github\.com/|%!|\b0x[0-9a-f]{8,}|<nil>|&\{|map\[|` +
-	`(127\.0\.0\.\d+|\[::1\]):\d`)
+// insides are words of errors of Go's libraries, of databases and of the system, places in the code, and values that
+// were printed by mistake. Texts for people say what they mean in other words.
+var insides = kit.Regexp(
+	`\b(dial|read|write|connect)(ing)? (tcp|udp|unix)|\blookup [\w-]+\.[\w.-]*( on |: )|\bEOF\b|i/o timeout|` +
+		`no such host|` +
+		`connection reset by peer|broken pipe|use of closed|\bconnect: |ECONN|errno|syscall|` +
+		`(no such|bad) file|not a directory|permission denied|no space left|` +
+		`\b(open|mkdir|stat|lstat|write|read|link|rename|unlink|chmod|fsync) /|` +
+		`context (deadline|canceled)|\bhttp2?: |net/http|malformed HTTP|\*net\.|x509: |crypto/|(^|[^_])\btls: |\bdns: |` +
+		`illegal base64|\b(asn1|xml|csv|bufio|multipart|mime|idna|pem): [a-z]|` +
+		`\b(gzip|zip|flate|zlib|png|gif): (invalid|not a|corrupt|too)|structure error|\bparse \\?"|` +
+		`\bstrconv\.|\bjson: |invalid character '|unexpected end of JSON|\bsql: |\bpq: |\bERROR: |SQLSTATE|sqlite: |` +
+		`runtime error|goroutine|panic|\.go:\d|github\.com/|%!|\b0x[0-9a-f]{8,}|<nil>|&\{|map\[|` +
+		`(127\.0\.0\.\d+|\[::1\]):\d`,
+)
 
 // shownAround is the length of the context shown on each side of a match.
 const shownAround = 60
 
-// Leaks lists what a text that leaves a program holds of the inside of it: the words of an error of Go's libraries, of a
-// database or of the system, a place in the code, an address of its own resolver. Each has its surroundings.
+// Leaks lists what a text that leaves a program holds of the inside of it: the words of an error of Go's libraries,
+// of a database or of the system, a place in the code, an address of its own resolver. Each has its surroundings.
 func Leaks(text string) (found []string) {
 	for _, at := range insides().FindAllStringIndex(text, -1) {
 		found = append(found, fmt.Sprintf("%q in %q", text[at[0]:at[1]],

@@ -204,7 +204,8 @@ func Cases[T any](tb testing.TB, files []string) (cases []T) {
 	return cases
 }
 
-// ownVectors returns what matches below the folders testdata, from that of the test up to that of its family, and in diag.
+// ownVectors returns what matches below the folders testdata, from that of the test up to that of its family, and in
+// diag.
 func ownVectors(tb testing.TB, patterns []string) (files []string) {
 	tb.Helper()
 	root, common := moduleRoot(tb), filepath.Join(moduleRoot(tb), "diag")

@@ -44,8 +44,8 @@ func SplitTXT(text string) []string {
 // zoneLine begins a TXT record in a zone file whose strings are in quotes: a name, perhaps a TTL and a class, the type.
 var zoneLine = kit.Regexp(`(?i)^\s*[^\s"]+\s+(?:[0-9]+[smhdw]?\s+)?(?:IN\s+)?(?:[0-9]+[smhdw]?\s+)?TXT\s*[("]`)
 
-// PastedTXT is [SplitTXT] for a text that may also be a whole TXT record of a zone file with its name, as key generators
-// write it; line says that it is one.
+// PastedTXT is [SplitTXT] for a text that may also be a whole TXT record of a zone file with its name, as key
+// generators write it; line says that it is one.
 func PastedTXT(text string) (parts []string, line bool) {
 	if zoneLine().MatchString(text) {
 		zone := dns.NewZoneParser(strings.NewReader(strings.TrimSpace(text)+"\n"), ".", "") // which includes no files

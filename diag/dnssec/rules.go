@@ -85,7 +85,8 @@ var resolverRules = rule.Rules[*Result]{{
 
 // SignKeys is the advice where the DS record matches a published key, and only other keys sign the DNSKEY set. A DS
 // record of those would fail with the next rollover of the zone signing key.
-const SignKeys = "Sign the DNSKEY set with the key signing key that the DS record is for, and leave the DS record as it is."
+const SignKeys = "Sign the DNSKEY set with the key signing key that the DS record is for, and leave the DS " +
+	"record as it is."
 
 // delegationRules are about the parent zone's records for a zone, and about the keys of the zone.
 var delegationRules = rule.Rules[*Result]{{

@@ -45,8 +45,10 @@ func (e *CodingError) Error() string {
 func (e *CodingError) Unwrap() error { return e.cause }
 
 // registered are the content codings of the registry of IANA ("HTTP Content Coding Registry", November 2026).
-var registered = []string{"aes128gcm", "br", "compress", "dcb", "dcz", "deflate", "exi", "gzip", "identity", "pack200-gzip",
-	"x-compress", "x-gzip", "zstd"}
+var registered = []string{
+	"aes128gcm", "br", "compress", "dcb", "dcz", "deflate", "exi", "gzip", "identity", "pack200-gzip",
+	"x-compress", "x-gzip", "zstd",
+}
 
 // offered are those that a request asks for.
 const offered = "gzip, deflate"

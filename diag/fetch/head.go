@@ -13,8 +13,8 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// A HeadFault is a line in the head of an HTTP/1.1 answer that the grammar does not allow (RFC 9112 section 5). The rest
-// of the head is read as browsers do; net/http and other strict clients refuse the whole answer.
+// A HeadFault is a line in the head of an HTTP/1.1 answer that the grammar does not allow (RFC 9112 section 5). The
+// rest of the head is read as browsers do; net/http and other strict clients refuse the whole answer.
 type HeadFault struct {
 	Kind HeadFaultKind
 	Line string // as it came, in valid UTF-8, at most 200 bytes
@@ -40,19 +40,19 @@ const (
 // headFaults describe the fault of a line, which replaces %q, and how clients react.
 var headFaults = map[HeadFaultKind]string{
 	NoColon: "The header line %q has no colon. Browsers skip it; strict clients refuse the whole response.",
-	SpacedName: "The header line %q has white space before its colon. Firefox and curl skip it, while Chrome reads it, so it " +
-		"counts for some clients only.",
-	BadName: "The header line %q does not begin with a valid field name. Browsers skip it; strict clients refuse the whole " +
-		"response.",
+	SpacedName: "The header line %q has white space before its colon. Firefox and curl skip it, while Chrome reads " +
+		"it, so it counts for some clients only.",
+	BadName: "The header line %q does not begin with a valid field name. Browsers skip it; strict clients refuse the " +
+		"whole response.",
 	Detached: "The header line %q begins with white space and continues no other line. Browsers skip it; strict clients " +
 		"refuse the whole response.",
 	Folded: "The header field %q is spread over several lines, which is obsolete. Some clients and proxies refuse it.",
-	ControlCharacter: "The header line %q has a control character in its value. Some clients read it as a space, and strict " +
-		"ones refuse the whole response.",
-	BareLF: "The header has lines that end with LF alone instead of CR LF, beginning with %q. Browsers read them; strict " +
-		"clients do not have to.",
-	Framing: "The header says more than once, or in an unusual way, where the body ends: %q. Clients and proxies that read " +
-		"it differently mix up responses.",
+	ControlCharacter: "The header line %q has a control character in its value. Some clients read it as a space, and " +
+		"strict ones refuse the whole response.",
+	BareLF: "The header has lines that end with LF alone instead of CR LF, beginning with %q. Browsers read them; " +
+		"strict clients do not have to.",
+	Framing: "The header says more than once, or in an unusual way, where the body ends: %q. Clients and proxies that " +
+		"read it differently mix up responses.",
 }
 
 // Sentence says what is wrong with the line, and what clients do.
@@ -153,7 +153,8 @@ func (h *head) ending(line []byte) {
 	}
 }
 
-// unfold returns the lines of a head without what ends them. Those that begin with white space belong to the line before.
+// unfold returns the lines of a head without what ends them. Those that begin with white space belong to the line
+// before.
 func (h *head) unfold(data []byte) (lines [][]byte) {
 	folded := map[int]bool{}
 	for len(data) > 0 {

@@ -90,9 +90,10 @@ var Specs = map[rule.Fact]Spec{
 const Redirect = "Redirect every http:// URL with 301 or 308 to the same URL at https:// first, and only from there " +
 	"to another host."
 
-// ClosedAdvice is the advice wherever port 80 refuses connections beside an HTTPS site, which is fine but for old links.
-const ClosedAdvice = "Listen on port 80 and redirect to https:// with 301 or 308, or leave it closed: browsers try HTTPS " +
-	"first, old links and other clients do not."
+// ClosedAdvice is the advice wherever port 80 refuses connections beside an HTTPS site, which is fine but for old
+// links.
+const ClosedAdvice = "Listen on port 80 and redirect to https:// with 301 or 308, or leave it closed: browsers try " +
+	"HTTPS first, old links and other clients do not."
 
 // SilentAdvice is the advice wherever port 80 does not answer beside an HTTPS site.
 const SilentAdvice = "Let port 80 redirect to https:// or refuse connections at once: while it is silent, old links " +
@@ -214,7 +215,8 @@ var served = map[rule.Fact]serverFact{
 	Handshake: {
 		title: "TLS handshake with the {host} failed", requirement: "The {host} completes a TLS handshake",
 		ref: "RFC 8446 section 4.1.1",
-		advice: "Configure TLS 1.2 or 1.3 and a certificate for the {host}. The server's log and certificates/ssl/check say " +
+		advice: "Configure TLS 1.2 or 1.3 and a certificate for the {host}. The server's log and " +
+			"certificates/ssl/check say " +
 			"what clients fail on.",
 		reads: SourceServer, after: []rule.Fact{NoName, NoAddress, NotPublic, Refused},
 		fails: func(s *Seen) rule.Failures { return s.said(s.is(fetch.TLS, fetch.Handshaking)) },
@@ -322,7 +324,8 @@ var served = map[rule.Fact]serverFact{
 	LongRedirect: {
 		title: "Redirect is longer than what is checked", requirement: "Every redirect is as short as what is checked",
 		ref: "RFC 9110 section 4.1",
-		advice: "Open the URL in a browser to see where it leads. Keep URLs below 8,000 octets: many clients and servers take " +
+		advice: "Open the URL in a browser to see where it leads. Keep URLs below 8,000 octets: many clients and " +
+			"servers take " +
 			"no more.",
 		applies: func(s *Seen) bool { return len(s.Hops) > 0 },
 		fails: func(s *Seen) rule.Failures {
@@ -330,8 +333,9 @@ var served = map[rule.Fact]serverFact{
 				return nil
 			}
 			h := s.Hops[len(s.Hops)-1]
-			return rule.Fail("%s redirects to a URL of more than %d octets, percent-encoded. That is beyond what is read here, so "+
-				"where it leads is not known.", phrase.Quote(h.URL), input.MaxURL).About(fmt.Sprintf("hop %d", h.Index))
+			return rule.Fail("%s redirects to a URL of more than %d octets, percent-encoded. That is beyond what is read "+
+				"here, so where it leads is not known.", phrase.Quote(h.URL), input.MaxURL).
+				About(fmt.Sprintf("hop %d", h.Index))
 		},
 	},
 	OldTLS: {

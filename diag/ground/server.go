@@ -100,9 +100,9 @@ const (
 	httpsPort = 443
 )
 
-// Unanswered lists the sources of which something is not known, as [rule.Unanswerer] wants them: both once a server was
-// silent or a redirect was not followed, since it might have led to another, of whose address and certificate nothing is
-// known.
+// Unanswered lists the sources of which something is not known, as [rule.Unanswerer] wants them: both once a server
+// was silent or a redirect was not followed, since it might have led to another, of whose address and certificate
+// nothing is known.
 func (s *Seen) Unanswered() []rule.Source {
 	if s == nil || s.Err == nil || !s.Err.Unanswered && !s.Err.Limit {
 		return nil

@@ -5,8 +5,8 @@
 //
 // # Names
 //
-// A [Domain] is a name of a host or a mail domain: letters, digits and hyphens (RFC 1123 section 2.1), given in ASCII or
-// in Unicode and kept as A-labels (RFC 5891). A [Name] is any name of the DNS, also with underscores, such as
+// A [Domain] is a name of a host or a mail domain: letters, digits and hyphens (RFC 1123 section 2.1), given in ASCII
+// or in Unicode and kept as A-labels (RFC 5891). A [Name] is any name of the DNS, also with underscores, such as
 // _dmarc.example.com. A [Host] is read as browsers read the host of a URL, so 0x7f.1 is the address 127.0.0.1
 // (url.spec.whatwg.org). Invisible characters are refused: they were pasted by mistake, or to deceive.
 //

@@ -54,7 +54,8 @@ func ParseURL(s string) (URL, error) {
 // withoutUser leaves out what may be a user name and a password: messages end up in logs.
 func withoutUser(s string) string {
 	rest := s
-	if scheme, after, ok := strings.Cut(s, ":"); ok && strings.IndexAny(after, `/\\`) == 0 && !strings.ContainsAny(scheme, `/?#\@`) {
+	if scheme, after, ok := strings.Cut(s, ":"); ok && strings.IndexAny(after, `/\\`) == 0 &&
+		!strings.ContainsAny(scheme, `/?#\@`) {
 		rest = after
 	}
 	rest = strings.TrimLeft(rest, `/\`)

@@ -48,8 +48,8 @@ func Words(text string) func() map[string]bool {
 	})
 }
 
-// WordLists is [Words] for a text of several lists, by their names. A list begins with a line of its name and a colon, and
-// ends with an empty line.
+// WordLists is [Words] for a text of several lists, by their names. A list begins with a line of its name and a
+// colon, and ends with an empty line.
 func WordLists(text string) func(name string) func() map[string]bool {
 	return func(name string) func() map[string]bool {
 		return sync.OnceValue(func() map[string]bool {

@@ -65,7 +65,10 @@ func ParseCAA(value string) (CAAAuthorization, error) {
 		switch {
 		case p == "" || err != nil:
 		case caaParameter().MatchString(p):
-			a.Parameters = append(a.Parameters, CAAParameter{strings.ToLower(strings.Trim(tag, " \t")), strings.Trim(text, " \t")})
+			a.Parameters = append(
+				a.Parameters,
+				CAAParameter{strings.ToLower(strings.Trim(tag, " \t")), strings.Trim(text, " \t")},
+			)
 		case !ok:
 			err = fmt.Errorf("has the parameter %s without a value", phrase.Quote(p))
 		default:

@@ -69,8 +69,9 @@ func Describe(c *x509.Certificate, now time.Time) Certificate {
 		NotBefore: c.NotBefore.UTC(), NotAfter: c.NotAfter.UTC(), DaysRemaining: days(c.NotAfter.Sub(now)),
 		Expired: now.After(c.NotAfter), NotYetValid: now.Before(c.NotBefore), SAN: alternativeNames(c),
 		SignatureAlgorithm: signatureAlgorithm(c.SignatureAlgorithm),
-		PublicKey:          DescribeKey(c.PublicKey, c.RawSubjectPublicKeyInfo), FingerprintSHA256: hex.EncodeToString(sum[:]),
-		IsCA: c.BasicConstraintsValid && c.IsCA, SelfSigned: SelfSigned(c), KeyUsage: keyUsage(c.KeyUsage),
+		PublicKey:          DescribeKey(c.PublicKey, c.RawSubjectPublicKeyInfo),
+		FingerprintSHA256:  hex.EncodeToString(sum[:]),
+		IsCA:               c.BasicConstraintsValid && c.IsCA, SelfSigned: SelfSigned(c), KeyUsage: keyUsage(c.KeyUsage),
 		ExtKeyUsage: extKeyUsage(c), OCSPURLs: printable(c.OCSPServer, maxURLs),
 		CAIssuerURLs: printable(c.IssuingCertificateURL, maxURLs), SCTsCount: countSCTs(c),
 	}
@@ -161,7 +162,9 @@ var purposes = map[string]string{
 	"2.5.29.37.0": "anyExtendedKeyUsage", "1.3.6.1.5.5.7.3.1": "serverAuth", "1.3.6.1.5.5.7.3.2": "clientAuth",
 	"1.3.6.1.5.5.7.3.3": "codeSigning", "1.3.6.1.5.5.7.3.4": "emailProtection", "1.3.6.1.5.5.7.3.8": "timeStamping",
 	"1.3.6.1.5.5.7.3.9": "OCSPSigning", "1.3.6.1.5.5.7.3.5": "ipsecEndSystem", "1.3.6.1.5.5.7.3.6": "ipsecTunnel",
-	"1.3.6.1.5.5.7.3.7": "ipsecUser", "1.3.6.1.5.5.7.3.17": "ipsecIKE", "1.3.6.1.5.5.7.3.31": "brandIndicatorForMessageIdentification",
+	"1.3.6.1.5.5.7.3.7":      "ipsecUser",
+	"1.3.6.1.5.5.7.3.17":     "ipsecIKE",
+	"1.3.6.1.5.5.7.3.31":     "brandIndicatorForMessageIdentification",
 	"1.3.6.1.4.1.311.10.3.3": "microsoftServerGatedCrypto", "2.16.840.1.113730.4.1": "netscapeServerGatedCrypto",
 	"1.3.6.1.4.1.311.2.1.22": "microsoftCommercialCodeSigning", "1.3.6.1.4.1.311.61.1.1": "microsoftKernelCodeSigning",
 }

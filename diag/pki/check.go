@@ -218,7 +218,10 @@ func (k *Key) checkLists(known *KnownKeys) ([]KeyCheck, error) {
 	debian := pass(CheckDebian, "The key is not among those of Debian's OpenSSL of 2006 to 2008.")
 	switch {
 	case found && strings.Contains(strings.ToLower(name), debianOpenSSL):
-		debian = fail(CheckDebian, "The key was made by Debian's OpenSSL of 2006 to 2008, which knew few others (CVE-2008-0166).")
+		debian = fail(
+			CheckDebian,
+			"The key was made by Debian's OpenSSL of 2006 to 2008, which knew few others (CVE-2008-0166).",
+		)
 	case !known.covers(debianOpenSSL):
 		debian = skip(CheckDebian, "There is no list of these keys to compare with.")
 	}

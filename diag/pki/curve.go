@@ -11,8 +11,8 @@ import (
 	asn1tag "golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// A Curve is an elliptic curve: y² = x³ + Ax + B modulo the prime P, or if it is binary y² + xy = x³ + Ax² + B over the
-// field of the polynomial P.
+// A Curve is an elliptic curve: y² = x³ + Ax + B modulo the prime P, or if it is binary y² + xy = x³ + Ax² + B
+// over the field of the polynomial P.
 type Curve struct {
 	Name    string
 	OID     string // empty without one
@@ -72,10 +72,12 @@ func readCurve(params cryptobyte.String) *Curve {
 	var version int
 	var kind asn1.ObjectIdentifier
 	order := new(big.Int)
-	if !params.ReadASN1(&all, asn1tag.SEQUENCE) || !all.ReadASN1Integer(&version) || !all.ReadASN1(&field, asn1tag.SEQUENCE) ||
+	if !params.ReadASN1(&all, asn1tag.SEQUENCE) || !all.ReadASN1Integer(&version) ||
+		!all.ReadASN1(&field, asn1tag.SEQUENCE) ||
 		!field.ReadASN1ObjectIdentifier(&kind) || !all.ReadASN1(&curve, asn1tag.SEQUENCE) ||
 		!curve.ReadASN1(&a, asn1tag.OCTET_STRING) || !curve.ReadASN1(&b, asn1tag.OCTET_STRING) ||
-		!all.ReadASN1(&base, asn1tag.OCTET_STRING) || !all.ReadASN1Integer(order) {
+		!all.ReadASN1(&base, asn1tag.OCTET_STRING) ||
+		!all.ReadASN1Integer(order) {
 		return nil
 	}
 	c := &Curve{
@@ -85,13 +87,16 @@ func readCurve(params cryptobyte.String) *Curve {
 	if c.Binary {
 		return binaryCurve(c, field)
 	}
-	if kind.String() != "1.2.840.10045.1.1" || !field.ReadASN1Integer(c.P) || c.P.Sign() <= 0 || c.P.BitLen() > maxCurveBits ||
-		order.BitLen() > maxCurveBits || c.A.BitLen() > maxCurveBits || c.B.BitLen() > maxCurveBits {
+	if kind.String() != "1.2.840.10045.1.1" || !field.ReadASN1Integer(c.P) || c.P.Sign() <= 0 ||
+		c.P.BitLen() > maxCurveBits ||
+		order.BitLen() > maxCurveBits || c.A.BitLen() > maxCurveBits ||
+		c.B.BitLen() > maxCurveBits {
 		return nil
 	}
 	c.Bits = c.P.BitLen()
 	for _, known := range curves().list {
-		if !known.Binary && known.P.Cmp(c.P) == 0 && known.A.Cmp(c.A) == 0 && known.B.Cmp(c.B) == 0 && known.N.Cmp(order) == 0 {
+		if !known.Binary && known.P.Cmp(c.P) == 0 && known.A.Cmp(c.A) == 0 && known.B.Cmp(c.B) == 0 &&
+			known.N.Cmp(order) == 0 {
 			return known
 		}
 	}

@@ -220,8 +220,8 @@ func newSieve(modulus, start, rest uint64) sieve {
 	return s
 }
 
-// fermat reports whether times·n = a² - b² for one of the first numbers a from the root of times·n on, and that this
-// splits n. Near is that root, or a little less.
+// fermat reports whether times·n = a² - b² for one of the first numbers a from the root of times·n on, and that
+// this splits n. Near is that root, or a little less.
 func fermat(n *big.Int, times int64, near *big.Int, rounds uint32) bool {
 	m := new(big.Int).Mul(n, big.NewInt(times))
 	a := new(big.Int).Set(near)

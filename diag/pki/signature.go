@@ -56,39 +56,61 @@ var hashNames = map[crypto.Hash]string{
 
 var hashOIDs = map[string]crypto.Hash{
 	"1.2.840.113549.2.5": crypto.MD5, "1.3.14.3.2.26": crypto.SHA1,
-	"2.16.840.1.101.3.4.2.4": crypto.SHA224, "2.16.840.1.101.3.4.2.1": crypto.SHA256, "2.16.840.1.101.3.4.2.2": crypto.SHA384,
-	"2.16.840.1.101.3.4.2.3": crypto.SHA512, "2.16.840.1.101.3.4.2.5": crypto.SHA512_224, "2.16.840.1.101.3.4.2.6": crypto.SHA512_256,
+	"2.16.840.1.101.3.4.2.4": crypto.SHA224,
+	"2.16.840.1.101.3.4.2.1": crypto.SHA256,
+	"2.16.840.1.101.3.4.2.2": crypto.SHA384,
+	"2.16.840.1.101.3.4.2.3": crypto.SHA512,
+	"2.16.840.1.101.3.4.2.5": crypto.SHA512_224,
+	"2.16.840.1.101.3.4.2.6": crypto.SHA512_256,
 	"2.16.840.1.101.3.4.2.7": crypto.SHA3_224, "2.16.840.1.101.3.4.2.8": crypto.SHA3_256,
 	"2.16.840.1.101.3.4.2.9": crypto.SHA3_384, "2.16.840.1.101.3.4.2.10": crypto.SHA3_512,
 }
 
 // signatures are the algorithms by object identifier: RFC 8017 appendix A.2, RFC 5758, RFC 8410 and those of NIST.
 var signatures = map[string]SignatureAlgorithm{
-	"1.2.840.113549.1.1.2": {Name: "MD2-RSA", Hash: "MD2", Weak: true}, "1.2.840.113549.1.1.3": {Name: "MD4-RSA", Hash: "MD4", Weak: true},
-	"1.2.840.113549.1.1.4": {Name: "MD5-RSA", scheme: pkcs1, hash: crypto.MD5},
-	"1.2.840.113549.1.1.5": {Name: "SHA1-RSA", scheme: pkcs1, hash: crypto.SHA1}, "1.3.14.3.2.29": {Name: "SHA1-RSA", scheme: pkcs1, hash: crypto.SHA1},
-	"1.2.840.113549.1.1.14": {Name: "SHA224-RSA", scheme: pkcs1, hash: crypto.SHA224}, "1.2.840.113549.1.1.11": {Name: "SHA256-RSA", scheme: pkcs1, hash: crypto.SHA256},
-	"1.2.840.113549.1.1.12": {Name: "SHA384-RSA", scheme: pkcs1, hash: crypto.SHA384}, "1.2.840.113549.1.1.13": {Name: "SHA512-RSA", scheme: pkcs1, hash: crypto.SHA512},
-	"1.2.840.113549.1.1.15": {Name: "SHA512/224-RSA", scheme: pkcs1, hash: crypto.SHA512_224}, "1.2.840.113549.1.1.16": {Name: "SHA512/256-RSA", scheme: pkcs1, hash: crypto.SHA512_256},
-	"2.16.840.1.101.3.4.3.13": {Name: "SHA3-224-RSA", scheme: pkcs1, hash: crypto.SHA3_224}, "2.16.840.1.101.3.4.3.14": {Name: "SHA3-256-RSA", scheme: pkcs1, hash: crypto.SHA3_256},
-	"2.16.840.1.101.3.4.3.15": {Name: "SHA3-384-RSA", scheme: pkcs1, hash: crypto.SHA3_384}, "2.16.840.1.101.3.4.3.16": {Name: "SHA3-512-RSA", scheme: pkcs1, hash: crypto.SHA3_512},
-	"1.3.36.3.3.1.2": {Name: "RIPEMD160-RSA", Hash: "RIPEMD-160", Weak: true},
+	"1.2.840.113549.1.1.2":    {Name: "MD2-RSA", Hash: "MD2", Weak: true},
+	"1.2.840.113549.1.1.3":    {Name: "MD4-RSA", Hash: "MD4", Weak: true},
+	"1.2.840.113549.1.1.4":    {Name: "MD5-RSA", scheme: pkcs1, hash: crypto.MD5},
+	"1.2.840.113549.1.1.5":    {Name: "SHA1-RSA", scheme: pkcs1, hash: crypto.SHA1},
+	"1.3.14.3.2.29":           {Name: "SHA1-RSA", scheme: pkcs1, hash: crypto.SHA1},
+	"1.2.840.113549.1.1.14":   {Name: "SHA224-RSA", scheme: pkcs1, hash: crypto.SHA224},
+	"1.2.840.113549.1.1.11":   {Name: "SHA256-RSA", scheme: pkcs1, hash: crypto.SHA256},
+	"1.2.840.113549.1.1.12":   {Name: "SHA384-RSA", scheme: pkcs1, hash: crypto.SHA384},
+	"1.2.840.113549.1.1.13":   {Name: "SHA512-RSA", scheme: pkcs1, hash: crypto.SHA512},
+	"1.2.840.113549.1.1.15":   {Name: "SHA512/224-RSA", scheme: pkcs1, hash: crypto.SHA512_224},
+	"1.2.840.113549.1.1.16":   {Name: "SHA512/256-RSA", scheme: pkcs1, hash: crypto.SHA512_256},
+	"2.16.840.1.101.3.4.3.13": {Name: "SHA3-224-RSA", scheme: pkcs1, hash: crypto.SHA3_224},
+	"2.16.840.1.101.3.4.3.14": {Name: "SHA3-256-RSA", scheme: pkcs1, hash: crypto.SHA3_256},
+	"2.16.840.1.101.3.4.3.15": {Name: "SHA3-384-RSA", scheme: pkcs1, hash: crypto.SHA3_384},
+	"2.16.840.1.101.3.4.3.16": {Name: "SHA3-512-RSA", scheme: pkcs1, hash: crypto.SHA3_512},
+	"1.3.36.3.3.1.2":          {Name: "RIPEMD160-RSA", Hash: "RIPEMD-160", Weak: true},
 
-	"1.2.840.10045.4.1": {Name: "ECDSA-SHA1", scheme: ecdsaScheme, hash: crypto.SHA1}, "1.2.840.10045.4.3.1": {Name: "ECDSA-SHA224", scheme: ecdsaScheme, hash: crypto.SHA224},
-	"1.2.840.10045.4.3.2": {Name: "ECDSA-SHA256", scheme: ecdsaScheme, hash: crypto.SHA256}, "1.2.840.10045.4.3.3": {Name: "ECDSA-SHA384", scheme: ecdsaScheme, hash: crypto.SHA384},
-	"1.2.840.10045.4.3.4": {Name: "ECDSA-SHA512", scheme: ecdsaScheme, hash: crypto.SHA512}, "2.16.840.1.101.3.4.3.9": {Name: "ECDSA-SHA3-224", scheme: ecdsaScheme, hash: crypto.SHA3_224},
-	"2.16.840.1.101.3.4.3.10": {Name: "ECDSA-SHA3-256", scheme: ecdsaScheme, hash: crypto.SHA3_256}, "2.16.840.1.101.3.4.3.11": {Name: "ECDSA-SHA3-384", scheme: ecdsaScheme, hash: crypto.SHA3_384},
+	"1.2.840.10045.4.1":       {Name: "ECDSA-SHA1", scheme: ecdsaScheme, hash: crypto.SHA1},
+	"1.2.840.10045.4.3.1":     {Name: "ECDSA-SHA224", scheme: ecdsaScheme, hash: crypto.SHA224},
+	"1.2.840.10045.4.3.2":     {Name: "ECDSA-SHA256", scheme: ecdsaScheme, hash: crypto.SHA256},
+	"1.2.840.10045.4.3.3":     {Name: "ECDSA-SHA384", scheme: ecdsaScheme, hash: crypto.SHA384},
+	"1.2.840.10045.4.3.4":     {Name: "ECDSA-SHA512", scheme: ecdsaScheme, hash: crypto.SHA512},
+	"2.16.840.1.101.3.4.3.9":  {Name: "ECDSA-SHA3-224", scheme: ecdsaScheme, hash: crypto.SHA3_224},
+	"2.16.840.1.101.3.4.3.10": {Name: "ECDSA-SHA3-256", scheme: ecdsaScheme, hash: crypto.SHA3_256},
+	"2.16.840.1.101.3.4.3.11": {Name: "ECDSA-SHA3-384", scheme: ecdsaScheme, hash: crypto.SHA3_384},
 	"2.16.840.1.101.3.4.3.12": {Name: "ECDSA-SHA3-512", scheme: ecdsaScheme, hash: crypto.SHA3_512},
 
-	"1.2.840.10040.4.3": {Name: "DSA-SHA1", scheme: dsaScheme, hash: crypto.SHA1}, "1.3.14.3.2.27": {Name: "DSA-SHA1", scheme: dsaScheme, hash: crypto.SHA1},
-	"2.16.840.1.101.3.4.3.1": {Name: "DSA-SHA224", scheme: dsaScheme, hash: crypto.SHA224}, "2.16.840.1.101.3.4.3.2": {Name: "DSA-SHA256", scheme: dsaScheme, hash: crypto.SHA256},
-	"2.16.840.1.101.3.4.3.3": {Name: "DSA-SHA384", scheme: dsaScheme, hash: crypto.SHA384}, "2.16.840.1.101.3.4.3.4": {Name: "DSA-SHA512", scheme: dsaScheme, hash: crypto.SHA512},
+	"1.2.840.10040.4.3":      {Name: "DSA-SHA1", scheme: dsaScheme, hash: crypto.SHA1},
+	"1.3.14.3.2.27":          {Name: "DSA-SHA1", scheme: dsaScheme, hash: crypto.SHA1},
+	"2.16.840.1.101.3.4.3.1": {Name: "DSA-SHA224", scheme: dsaScheme, hash: crypto.SHA224},
+	"2.16.840.1.101.3.4.3.2": {Name: "DSA-SHA256", scheme: dsaScheme, hash: crypto.SHA256},
+	"2.16.840.1.101.3.4.3.3": {Name: "DSA-SHA384", scheme: dsaScheme, hash: crypto.SHA384},
+	"2.16.840.1.101.3.4.3.4": {Name: "DSA-SHA512", scheme: dsaScheme, hash: crypto.SHA512},
 
 	oidEd25519: {Name: "Ed25519", scheme: edwards25519}, oidEd448: {Name: "Ed448", scheme: edwards448},
 
-	"1.2.156.10197.1.501": {Name: "SM2-SM3", Hash: "SM3"}, "1.2.643.2.2.3": {Name: "GOST R 34.10-2001", Hash: "GOST R 34.11-94"},
-	"1.2.643.7.1.1.3.2": {Name: "GOST R 34.10-2012 (256 bits)", Hash: "Streebog"}, "1.2.643.7.1.1.3.3": {Name: "GOST R 34.10-2012 (512 bits)", Hash: "Streebog"},
-	"2.16.840.1.101.3.4.3.17": {Name: "ML-DSA-44"}, "2.16.840.1.101.3.4.3.18": {Name: "ML-DSA-65"}, "2.16.840.1.101.3.4.3.19": {Name: "ML-DSA-87"},
+	"1.2.156.10197.1.501":     {Name: "SM2-SM3", Hash: "SM3"},
+	"1.2.643.2.2.3":           {Name: "GOST R 34.10-2001", Hash: "GOST R 34.11-94"},
+	"1.2.643.7.1.1.3.2":       {Name: "GOST R 34.10-2012 (256 bits)", Hash: "Streebog"},
+	"1.2.643.7.1.1.3.3":       {Name: "GOST R 34.10-2012 (512 bits)", Hash: "Streebog"},
+	"2.16.840.1.101.3.4.3.17": {Name: "ML-DSA-44"},
+	"2.16.840.1.101.3.4.3.18": {Name: "ML-DSA-65"},
+	"2.16.840.1.101.3.4.3.19": {Name: "ML-DSA-87"},
 }
 
 // ReadSignatureAlgorithm reads an AlgorithmIdentifier in DER form (RFC 5280 section 4.1.1.2). It returns false if
@@ -148,7 +170,8 @@ func readHash(input *cryptobyte.String, h *crypto.Hash) bool {
 	return known
 }
 
-// readMask reads the AlgorithmIdentifier of a mask generation function, of which there is one: MGF1 (RFC 8017 appendix B.2.1).
+// readMask reads the AlgorithmIdentifier of a mask generation function, of which there is one: MGF1 (RFC 8017
+// appendix B.2.1).
 func readMask(input *cryptobyte.String, h *crypto.Hash) bool {
 	var body cryptobyte.String
 	var id asn1.ObjectIdentifier
@@ -233,7 +256,8 @@ func (k *Key) checkRSA(a SignatureAlgorithm, digest, signature []byte) (good, do
 		return checkPSS(a, digest, m, n-1), true
 	}
 	em := m.FillBytes(make([]byte, len(signature)))
-	return bytes.Equal(em, padded(a.hash, digest, len(em), true)) || bytes.Equal(em, padded(a.hash, digest, len(em), false)), true
+	return bytes.Equal(em, padded(a.hash, digest, len(em), true)) ||
+		bytes.Equal(em, padded(a.hash, digest, len(em), false)), true
 }
 
 // padded is EMSA-PKCS1-v1_5 (RFC 8017 section 9.2), with the parameters of the hash NULL or absent: both are in use

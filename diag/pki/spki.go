@@ -49,11 +49,18 @@ const (
 var keyNames = map[string]string{
 	oidRSA: "RSA", oidPSS: "RSASSA-PSS", oidOAEP: "RSAES-OAEP", oidEC: "elliptic curve", oidDSA: "DSA",
 	oidEd25519: "Ed25519", oidEd448: "Ed448", "1.3.101.110": "X25519", "1.3.101.111": "X448",
-	"1.3.132.1.12": "ECDH", "1.3.132.1.13": "ECMQV", "1.2.840.10046.2.1": "Diffie-Hellman", "1.2.840.113549.1.3.1": "Diffie-Hellman",
-	"1.2.643.2.2.19": "GOST R 34.10-2001", "1.2.643.7.1.1.1.1": "GOST R 34.10-2012 (256 bits)",
+	"1.3.132.1.12":         "ECDH",
+	"1.3.132.1.13":         "ECMQV",
+	"1.2.840.10046.2.1":    "Diffie-Hellman",
+	"1.2.840.113549.1.3.1": "Diffie-Hellman",
+	"1.2.643.2.2.19":       "GOST R 34.10-2001", "1.2.643.7.1.1.1.1": "GOST R 34.10-2012 (256 bits)",
 	"1.2.643.7.1.1.1.2": "GOST R 34.10-2012 (512 bits)", "1.2.156.10197.1.301": "SM2",
-	"2.16.840.1.101.3.4.3.17": "ML-DSA-44", "2.16.840.1.101.3.4.3.18": "ML-DSA-65", "2.16.840.1.101.3.4.3.19": "ML-DSA-87",
-	"2.16.840.1.101.3.4.4.1": "ML-KEM-512", "2.16.840.1.101.3.4.4.2": "ML-KEM-768", "2.16.840.1.101.3.4.4.3": "ML-KEM-1024",
+	"2.16.840.1.101.3.4.3.17": "ML-DSA-44",
+	"2.16.840.1.101.3.4.3.18": "ML-DSA-65",
+	"2.16.840.1.101.3.4.3.19": "ML-DSA-87",
+	"2.16.840.1.101.3.4.4.1":  "ML-KEM-512",
+	"2.16.840.1.101.3.4.4.2":  "ML-KEM-768",
+	"2.16.840.1.101.3.4.4.3":  "ML-KEM-1024",
 }
 
 var errNoKey = errors.New("not a SubjectPublicKeyInfo in DER form")
@@ -122,7 +129,8 @@ func (k *Key) readDSA(params cryptobyte.String) {
 	var set cryptobyte.String
 	p, q, g, y := new(big.Int), new(big.Int), new(big.Int), new(big.Int)
 	if !params.ReadASN1(&set, asn1tag.SEQUENCE) || !set.ReadASN1Integer(p) || !set.ReadASN1Integer(q) ||
-		!set.ReadASN1Integer(g) || !input.ReadASN1Integer(y) || p.Sign() <= 0 || q.Sign() <= 0 || g.Sign() <= 0 || y.Sign() <= 0 {
+		!set.ReadASN1Integer(g) || !input.ReadASN1Integer(y) ||
+		p.Sign() <= 0 || q.Sign() <= 0 || g.Sign() <= 0 || y.Sign() <= 0 {
 		k.Fault = "the numbers of the key cannot be read"
 		return
 	}
@@ -164,8 +172,8 @@ const (
 	pointHybridOdd    = 7
 )
 
-// Compressed reports whether the key is a point of an elliptic curve in a form other than the uncompressed one, the only
-// one that all implementations can read (RFC 5480 section 2.2).
+// Compressed reports whether the key is a point of an elliptic curve in a form other than the uncompressed one, the
+// only one that all implementations can read (RFC 5480 section 2.2).
 func (k *Key) Compressed() bool {
 	return k.Algorithm == ECDSA && len(k.Bytes) > 0 && k.Bytes[0] != pointUncompressed
 }

@@ -283,7 +283,10 @@ func (e *evidence) fetch(ctx context.Context, env *diag.Env) error {
 		slices.ContainsFunc(e.probes, func(s *probe) bool { return s.reply != nil }) {
 		return nil
 	}
-	return diag.Unavailable(fmt.Sprintf("any of %d resolvers or the authoritative name servers", len(e.probes)), errors.New("none replied"))
+	return diag.Unavailable(
+		fmt.Sprintf("any of %d resolvers or the authoritative name servers", len(e.probes)),
+		errors.New("none replied"),
+	)
 }
 
 func (s *probe) look(ctx context.Context, env *diag.Env, e *evidence) {

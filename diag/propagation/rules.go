@@ -110,7 +110,12 @@ var authorityRules = rule.Rules[*evidence]{{
 		return truthTold(e) && len(e.expected) == 0 && e.truth.rcode == dns.RcodeSuccess
 	},
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(len(e.truth.values) == 0, "The authoritative servers answer that %s has no %s record.", e.name, e.qtype)
+		return rule.FailIf(
+			len(e.truth.values) == 0,
+			"The authoritative servers answer that %s has no %s record.",
+			e.name,
+			e.qtype,
+		)
 	},
 }}
 
@@ -129,7 +134,12 @@ var resolverRules = rule.Rules[*evidence]{{
 	Advice: "Try again later, or query other resolvers.",
 	Fails: func(e *evidence) rule.Failures {
 		s := e.summary()
-		return rule.FailIf(2*s.AnsweredCount < s.ResolverCount, "Of %d resolvers, %d gave a usable answer.", s.ResolverCount, s.AnsweredCount)
+		return rule.FailIf(
+			2*s.AnsweredCount < s.ResolverCount,
+			"Of %d resolvers, %d gave a usable answer.",
+			s.ResolverCount,
+			s.AnsweredCount,
+		)
 	},
 }, {
 	Code: "propagation.resolver.stale", Severity: diag.Warning, Reads: []rule.Source{reference},

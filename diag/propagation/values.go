@@ -163,7 +163,11 @@ func (s observation) key() string { return fmt.Sprint(s.rcode, "\x00", strings.J
 func (s observation) same(other observation) bool { return s.key() == other.key() }
 
 func observe(m *dns.Msg, name string, qtype resolve.Type) observation {
-	s := observation{told: m.Rcode == dns.RcodeSuccess || m.Rcode == dns.RcodeNameError, rcode: m.Rcode, values: []string{}}
+	s := observation{
+		told:   m.Rcode == dns.RcodeSuccess || m.Rcode == dns.RcodeNameError,
+		rcode:  m.Rcode,
+		values: []string{},
+	}
 	chain, rrs := dnsmsg.FollowAliases(m, name, uint16(qtype))
 	if m.Rcode == dns.RcodeSuccess {
 		s.values = valuesOf(rrs)
@@ -246,7 +250,11 @@ func (e *evidence) weighAuthority() {
 	e.versions, e.serials = len(versions), len(serials)
 	if len(versions) > 0 {
 		e.truth = slices.MaxFunc(versions, func(a, b *version) int {
-			return cmp.Or(newer(a.serial, b.serial), cmp.Compare(a.count, b.count), strings.Compare(a.observation.key(), b.observation.key()))
+			return cmp.Or(
+				newer(a.serial, b.serial),
+				cmp.Compare(a.count, b.count),
+				strings.Compare(a.observation.key(), b.observation.key()),
+			)
 		}).observation
 	}
 }

@@ -177,27 +177,33 @@ var (
 		`no (?:existe|se encuentra|match|entries found)|unknown|(?:is )?available for (?:registration|purchase)|` +
 		`is not available in our (?:whois )?database|0 results|(?:(?:is|are) )?(?:available|free|disponible)[.!]?$))|` +
 		`no se encontro el objeto|: nothing found for this query`)
-	reservedPhrase = kit.Regexp(`^reserved\.?$|in stop-list|prohibited from registration|^not available for (?:second level )?registration|^reserved (?:by|domain|name)|` +
-		`^(?:this |the )?(?:domain|name|domain name) (?:is |has been )?reserved|^reserved by registry|is reserved\.?$|` +
-		`cannot be registered|can not be registered|^blocked by|this name is not available for registration`)
+	reservedPhrase = kit.Regexp(
+		`^reserved\.?$|in stop-list|prohibited from registration|^not available for (?:second level )?registration|^reserved (?:by|domain|name)|` +
+			`^(?:this |the )?(?:domain|name|domain name) (?:is |has been )?reserved|^reserved by registry|is reserved\.?$|` +
+			`cannot be registered|can not be registered|^blocked by|this name is not available for registration`,
+	)
 	// blockedPhrase says likewise that a trademark or the registry itself blocks the name, with more than fits a
 	// phrase.
-	blockedPhrase = kit.Regexp(`^(?:the )?registration of this (?:domain|name|domain name) is (?:restricted|blocked|prohibited)` +
-		`(?:,? (?:as|because|since|due|under|by)\b|[.,]|$)|` +
-		`^this (?:domain|name|domain name) (?:is |has been )?(?:currently )?(?:blocked|protected) (?:by|under|through|from)\b|` +
-		`^this (?:platinum|premium) (?:domain|name)\b`)
-	limitedPhrase = kit.Regexp(`(?:limit|quota|query rate|queries|consultas) (?:\S+ ){0,5}?(?:exceeded|reached|excedidas)|` +
-		`reached (?:the|your|our) (?:query )?limit|exceeded (?:the|your|our) |exceeded allowed|have exceeded|has exceeded|` +
-		`is too frequent|interval is too short|still in grace period|excessive querying, grace|address used more than|^denied$|requests .{0,30}not permitted|` +
-		`requests from (?:this|your) \S+ (?:is|are) (?:limited|restricted)|` +
-		`your ip (?:address )?(?:is|has been) (?:blocked|restricted)|is not authori[sz]ed$|maximum number of (?:lookups|queries)|` +
-		`too many (?:queries|requests|connections)|` +
-		`query rate of|blacklisted:|you (?:are|have been) (?:blocked|banned|blacklisted|denied)|access (?:is )?denied|` +
-		`access to .{0,40}denied|permission denied|connection refused|request (?:is )?denied|` +
-		`(?:ip|host|address|you) (?:\S+ )?(?:is|are) not (?:authori[sz]ed|allowed) to (?:use|query|connect)|` +
-		`temporarily (?:unavailable|denied|blocked)|try again (?:later|after|in)|please wait|error:\s?20[1-9]|` +
-		`excessive querying|lookup quota|denied for (?:your )?(?:ip|host)|maximum (?:daily )?(?:connection|query|number)|` +
-		`^service (?:is )?(?:not available|unavailable)|server (?:is )?(?:too )?busy|^wait \d+`)
+	blockedPhrase = kit.Regexp(
+		`^(?:the )?registration of this (?:domain|name|domain name) is (?:restricted|blocked|prohibited)` +
+			`(?:,? (?:as|because|since|due|under|by)\b|[.,]|$)|` +
+			`^this (?:domain|name|domain name) (?:is |has been )?(?:currently )?(?:blocked|protected) (?:by|under|through|from)\b|` +
+			`^this (?:platinum|premium) (?:domain|name)\b`,
+	)
+	limitedPhrase = kit.Regexp(
+		`(?:limit|quota|query rate|queries|consultas) (?:\S+ ){0,5}?(?:exceeded|reached|excedidas)|` +
+			`reached (?:the|your|our) (?:query )?limit|exceeded (?:the|your|our) |exceeded allowed|have exceeded|has exceeded|` +
+			`is too frequent|interval is too short|still in grace period|excessive querying, grace|address used more than|^denied$|requests .{0,30}not permitted|` +
+			`requests from (?:this|your) \S+ (?:is|are) (?:limited|restricted)|` +
+			`your ip (?:address )?(?:is|has been) (?:blocked|restricted)|is not authori[sz]ed$|maximum number of (?:lookups|queries)|` +
+			`too many (?:queries|requests|connections)|` +
+			`query rate of|blacklisted:|you (?:are|have been) (?:blocked|banned|blacklisted|denied)|access (?:is )?denied|` +
+			`access to .{0,40}denied|permission denied|connection refused|request (?:is )?denied|` +
+			`(?:ip|host|address|you) (?:\S+ )?(?:is|are) not (?:authori[sz]ed|allowed) to (?:use|query|connect)|` +
+			`temporarily (?:unavailable|denied|blocked)|try again (?:later|after|in)|please wait|error:\s?20[1-9]|` +
+			`excessive querying|lookup quota|denied for (?:your )?(?:ip|host)|maximum (?:daily )?(?:connection|query|number)|` +
+			`^service (?:is )?(?:not available|unavailable)|server (?:is )?(?:too )?busy|^wait \d+`,
+	)
 )
 
 // judge classifies a WHOIS answer about a domain. A record of another domain does not count: for any name, IANA

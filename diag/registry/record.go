@@ -11,19 +11,23 @@ import (
 
 // The keys under which registries write what is looked for, each as normalKey has it.
 var (
-	createdKeys = words(`creation date|created|created on|created date|domain registered|create date|creation|domain created|
+	createdKeys = words(
+		`creation date|created|created on|created date|domain registered|create date|creation|domain created|
 		domain create date|domain registration date|registered|registered on|registered date|registration date|
 		registration time|record created|record created on|domain record activated|first registration date|
 		domain name commencement date|domain dateregistered|domain datecreated|registered since|activated|
-		activation date|date created|fecha de creación|date registered|registration|domain created on`)
+		activation date|date created|fecha de creación|date registered|registration|domain created on`,
+	)
 	expiresKeys = words(`registry expiry date|registrar registration expiration date|expiry date|expiration date|
 		expire date|expires|expires on|expire|expiry|expiration|expiration time|paid-till|valid until|renewal date|
 		record expires on|record will expire on|domain expires|domain expires on|expire-date|domain expiration date|expires at|
 		validity|domain datebilleduntil|registry expiration date|valid-date|domain expiry date|renewal|exp date|record expired|fecha de vencimiento`)
-	updatedKeys = words(`updated date|update date|updated|updated on|last updated|last update|last-update|last-updated|last modified|
+	updatedKeys = words(
+		`updated date|update date|updated|updated on|last updated|last update|last-update|last-updated|last modified|
 		last-modified|modified|changed|modification date|domain record last updated|last updated date|last updated on|
 		domain datelastmodified|record last updated on|date updated|last changed|domain last updated date|
-		domain last updated on|last edited on|record last modified|ultima actualización`)
+		domain last updated on|last edited on|record last modified|ultima actualización`,
+	)
 	statusKeys = words(`domain status|status|state|query status|registration status|domain state|eppstatus|
 		domaintype|epp status|estatus del dominio`)
 	serverKeys = words(`name server|name servers|nameserver|nameservers|nserver|nservers|ns|ns name|dns|dns server|
@@ -178,7 +182,9 @@ func (r *record) readServer(f field, name string) {
 var statusSeparator = kit.Regexp(`,(client|server|pending|add|auto|ok|inactive)`)
 
 // stateOfDomain are words by which the key "state" speaks of a domain, and not of where a contact lives.
-var stateOfDomain = kit.Regexp(`(?i)regist|delegat|verif|^ok|active|hold|lock|expire|delet|pend|quarant|free|avail|connect`)
+var stateOfDomain = kit.Regexp(
+	`(?i)regist|delegat|verif|^ok|active|hold|lock|expire|delet|pend|quarant|free|avail|connect`,
+)
 
 // statusTail matches the text that may follow a status: a link, an explanation, a date.
 var statusTail = kit.Regexp(`\s*(?:\(.*|https?://.*| - .*|\s\d{4}-\d\d-\d\d.*)$`)

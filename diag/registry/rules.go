@@ -99,7 +99,11 @@ var domainRules = rule.Rules[*domainEvidence]{{
 	When:   func(e *domainEvidence) bool { return isRegistered(e) && !e.facts.dates.CreatedAt.IsZero() },
 	Fails: func(e *domainEvidence) rule.Failures {
 		age := days(e.now.Sub(e.facts.dates.CreatedAt))
-		return rule.FailIf(age < young, "The domain was registered %s ago. Mail receivers distrust new domains.", phrase.Count(max(0, age), "day"))
+		return rule.FailIf(
+			age < young,
+			"The domain was registered %s ago. Mail receivers distrust new domains.",
+			phrase.Count(max(0, age), "day"),
+		)
 	},
 }, {
 	Code: "rdap.status.deletion", Severity: diag.Critical, Ref: "RFC 3915 section 3.1",
@@ -145,7 +149,11 @@ var domainRules = rule.Rules[*domainEvidence]{{
 	Advice: "Add a second name server in another network: if the only one fails, the domain does not resolve.",
 	When:   func(e *domainEvidence) bool { return e.remains() && len(e.facts.nameservers) > 0 },
 	Fails: func(e *domainEvidence) rule.Failures {
-		return rule.FailIf(len(e.facts.nameservers) == 1, "The registry has only one name server for the domain: %s.", e.facts.nameservers[0].Name)
+		return rule.FailIf(
+			len(e.facts.nameservers) == 1,
+			"The registry has only one name server for the domain: %s.",
+			e.facts.nameservers[0].Name,
+		)
 	},
 }}
 
@@ -356,7 +364,10 @@ var ipRules = rule.Rules[*ipEvidence]{{
 	Advice: "Register an abuse contact at the registry if the network is yours.", When: held,
 	Fails: func(e *ipEvidence) rule.Failures {
 		a := e.facts.abuse
-		return rule.FailIf(len(a.Emails)+len(a.Phones) == 0, "The registry lists no address or phone number for abuse reports.")
+		return rule.FailIf(
+			len(a.Emails)+len(a.Phones) == 0,
+			"The registry lists no address or phone number for abuse reports.",
+		)
 	},
 }}
 

@@ -265,7 +265,8 @@ func split(text, current string) (key, value string, ok bool) {
 
 // ofDomain reports whether a key without a colon is that of a property of a domain.
 func ofDomain(key string) bool {
-	return domainKeys[key] || createdKeys[key] || expiresKeys[key] || updatedKeys[key] || serverKeys[key] || statusKeys[key]
+	return domainKeys[key] || createdKeys[key] || expiresKeys[key] || updatedKeys[key] || serverKeys[key] ||
+		statusKeys[key]
 }
 
 // normalKey brings a key into one form: "Name Server 01", "ns_name_01" and "[Name Server]" become words

@@ -150,8 +150,11 @@ func reverseReport(e *reverseEvidence) *ReverseReport {
 	r := &ReverseReport{
 		Text: verdict.Text(), IP: e.ip, Version: e.ip.Version(), PTRName: nameText(e.ip.Reverse()),
 		Rcode: e.ptr.RcodeName(), Hostnames: kit.Map(e.hosts, nameText), ForwardConfirmed: e.confirmed(),
-		Forward:   kit.Map(e.forwards, forwardAnswer.report),
-		LatencyMS: max(0, e.ended.Sub(e.began).Milliseconds()), CheckedAt: e.began.UTC().Truncate(time.Second), Findings: verdict.Findings,
+		Forward: kit.Map(e.forwards, forwardAnswer.report),
+		LatencyMS: max(
+			0,
+			e.ended.Sub(e.began).Milliseconds(),
+		), CheckedAt: e.began.UTC().Truncate(time.Second), Findings: verdict.Findings,
 	}
 	if e.ptr.Exists() {
 		r.TTL = new(e.ptr.TTL)
@@ -202,8 +205,12 @@ var reverseRules = rule.Rules[*reverseEvidence]{{
 	Title: "Too many PTR records", Requirement: "The address has few PTR records",
 	Advice: "Keep one PTR record, for the name that the host uses in HELO.", When: named,
 	Fails: func(e *reverseEvidence) rule.Failures {
-		return rule.FailIf(len(e.hosts) > manyNames, "The address has %d PTR records. Many receivers look at the first %d only.",
-			len(e.hosts), manyNames)
+		return rule.FailIf(
+			len(e.hosts) > manyNames,
+			"The address has %d PTR records. Many receivers look at the first %d only.",
+			len(e.hosts),
+			manyNames,
+		)
 	},
 }, {
 	Code: "reverse.hostname.invalid", Severity: diag.Warning, Ref: "RFC 1123 section 2.1",

@@ -15,7 +15,12 @@ const maxSaid = 3
 
 // View presents the report: the answer first.
 func (r *Report) View() *view.View {
-	v := view.OfText(cmp.Or(r.NameUnicode, r.Name.String())+view.If(r.Class != "", " "+string(r.Class))+" "+r.Type.String(), r.Text, r.Findings, false)
+	v := view.OfText(
+		cmp.Or(r.NameUnicode, r.Name.String())+view.If(r.Class != "", " "+string(r.Class))+" "+r.Type.String(),
+		r.Text,
+		r.Findings,
+		false,
+	)
 	var answers []string
 	ttl := ""
 	for _, a := range r.Answers {

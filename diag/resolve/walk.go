@@ -162,7 +162,10 @@ var walkRules = rule.Rules[*evidence]{{
 				dnsmsg.RcodeName(e.reply.Rcode), dnsmsg.RcodeName(e.walk.Reply.Rcode))
 		}
 		_, theirs := dnsmsg.FollowAliases(e.walk.Reply, e.request.Name.FQDN(), uint16(e.request.Type))
-		return rule.FailIf(!slices.Equal(dataSet(e.records), dataSet(theirs)), "The resolver and the authoritative servers answer with different records.")
+		return rule.FailIf(
+			!slices.Equal(dataSet(e.records), dataSet(theirs)),
+			"The resolver and the authoritative servers answer with different records.",
+		)
 	},
 }}
 

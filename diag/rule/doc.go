@@ -1,10 +1,10 @@
-// Package rule judges evidence: a table of [Rules] is applied by [Rules.Judge] and gives a [Verdict]. It is what writers
-// of checks need; readers of reports find the types of a verdict in package diag under the same names.
+// Package rule judges evidence: a table of [Rules] is applied by [Rules.Judge] and gives a [Verdict]. It is what
+// writers of checks need; readers of reports find the types of a verdict in package diag under the same names.
 //
-// A [Rule] is one requirement, and one literal holds all about it: its permanent code, its severity and weight, the fault
-// in words and the same stated as fulfilled, where it is written, what to do, and the function that tests it. Findings,
-// passed checks, score, factors and recommendations all follow from the table, and so does the reference of all codes
-// ([Rules.Describe]).
+// A [Rule] is one requirement, and one literal holds all about it: its permanent code, its severity and weight, the
+// fault in words and the same stated as fulfilled, where it is written, what to do, and the function that tests it.
+// Findings, passed checks, score, factors and recommendations all follow from the table, and so does the reference of
+// all codes ([Rules.Describe]).
 //
 // # What a verdict claims
 //

@@ -167,7 +167,8 @@ func (j *judgement) found(r *Description, failures Failures, everywhere, noScore
 
 func (r *Description) finding(one *Failure) Finding {
 	f := Finding{
-		Code: r.Code, Severity: r.Severity, Title: cmp.Or(one.Title, r.Title), Detail: one.Detail, Advice: cmp.Or(one.Advice, r.Advice),
+		Code: r.Code, Severity: r.Severity, Title: cmp.Or(one.Title, r.Title), Detail: one.Detail,
+		Advice:    cmp.Or(one.Advice, r.Advice),
 		Reference: r.Reference, Target: one.Target, Location: one.Location, Due: one.Due,
 	}
 	if f.Optional = r.Optional; one.Advice != "" {

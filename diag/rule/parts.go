@@ -176,8 +176,8 @@ func (j *judgement) join(r *Description, noScore bool, outcomes []outcome, absen
 // maxJoined bounds the failures of one part that are compared with those of others: few of them become findings.
 const maxJoined = 4 * maxFailures
 
-// together lists the failures of all parts, those that are alike once, with their parts unless these are all that a rule
-// is about.
+// together lists the failures of all parts, those that are alike once, with their parts unless these are all that a
+// rule is about.
 func together(outcomes []outcome, all int, name func([]int) Affected) Failures {
 	if len(outcomes) == 1 {
 		return outcomes[0].failures

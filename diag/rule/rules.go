@@ -51,8 +51,8 @@ func FailEach[T any](items []T, fails func(T) Failures) (all Failures) {
 }
 
 // Together makes one failure of several that have one cause: their places, with a detail that speaks of all. A single
-// failure keeps its own detail. Title, suggestion and advice are those of the first that has one, Due is the earliest; it
-// warns if all do.
+// failure keeps its own detail. Title, suggestion and advice are those of the first that has one, Due is the
+// earliest; it warns if all do.
 func (f Failures) Together(format string, args ...any) Failures {
 	if len(f) < 2 {
 		return f
@@ -101,8 +101,8 @@ func (f Failures) Suggesting(value string) Failures {
 	return f
 }
 
-// Because gives failures of which an error is the cause the advice of that error, an Advice method that returns a string,
-// if it has one, and returns them.
+// Because gives failures of which an error is the cause the advice of that error, an Advice method that returns a
+// string, if it has one, and returns them.
 func (f Failures) Because(err error) Failures {
 	if known, ok := errors.AsType[interface {
 		error
@@ -151,9 +151,9 @@ type Points struct {
 	Earned, Max int
 }
 
-// A Grader is evidence that is scored by a method of others, such as the HTTP Observatory of MDN, and not by the weights
-// of the rules, which explain the score and cap it. It returns the factors, and the score from 0 to 100 that they come
-// to: at most their share in percent. Without factors there is no score.
+// A Grader is evidence that is scored by a method of others, such as the HTTP Observatory of MDN, and not by the
+// weights of the rules, which explain the score and cap it. It returns the factors, and the score from 0 to 100 that
+// they come to: at most their share in percent. Without factors there is no score.
 type Grader interface{ Graded() ([]Points, int) }
 
 // A Fact is a statement shared by rules of several diagnostics, such as that a name does not exist. Rules of one
@@ -188,8 +188,8 @@ type Rule[E any] struct {
 	// Reads names the sources on which the outcome depends. Empty: all that the evidence has, so that a rule which
 	// does not say what it reads is unanswered as soon as anything is. Rules about ignorance read what they like.
 	Reads []Source
-	// HoldsWhenUnanswered says that a failure is a fact whatever else went unanswered, as one of several hosts that is known to be
-	// at fault. Then an unanswered source keeps the rule from being fulfilled, and from nothing else.
+	// HoldsWhenUnanswered says that a failure is a fact whatever else went unanswered, as one of several hosts that is
+	// known to be at fault. Then an unanswered source keeps the rule from being fulfilled, and from nothing else.
 	HoldsWhenUnanswered bool
 
 	Fact    Fact   // the shared fact that the rule states; may be empty
@@ -308,13 +308,15 @@ func (rules Rules[E]) Check() error {
 			{!r.Code.wellFormed(), "the code is not words in lower case joined by dots"},
 			{seen[r.Code], "the code stands twice"},
 			{r.Requirement == "" || strings.HasSuffix(r.Requirement, "."), "the requirement is missing or ends with a full stop"},
-			{r.Title == "" || len([]rune(r.Title)) > maxTitle || strings.HasSuffix(r.Title, "."), "the title is missing, too long or ends with a full stop"},
+			{r.Title == "" || len([]rune(r.Title)) > maxTitle || strings.HasSuffix(r.Title, "."), "the title is missing, " +
+				"too long or ends with a full stop"},
 			{r.Fails == nil, "there is no test"},
 			{r.Weight < 0, "the weight is below 0"},
 			{r.Severity < Info || r.Severity > Critical, "the severity is unknown"},
 			{!r.state().known(), "the state is unknown"},
 			{r.StateIfFailed == Unknown && r.Weight > 0, "what means unknown cannot have a weight"},
-			{slices.ContainsFunc(r.DependsOn, func(c Code) bool { return !seen[c] }), "it depends on a rule that does not stand before it"},
+			{slices.ContainsFunc(r.DependsOn, func(c Code) bool { return !seen[c] }), "it depends on a rule that does " +
+				"not stand before it"},
 		} {
 			if f.is {
 				faults = append(faults, fmt.Errorf("rule %d (%s): %s", i, r.Code, f.what))

@@ -2,8 +2,8 @@
 // and [Undotted] recognizes a name to which a zone file appended the name of its zone.
 //
 // The suffixes are those of the Public Suffix List (publicsuffix.org). It has two parts: the suffixes of registries,
-// such as com and co.uk, and those that companies made public for their customers, such as github.io. Below the former a
-// domain is registered with a registry, below the latter it is not.
+// such as com and co.uk, and those that companies made public for their customers, such as github.io. Below the
+// former a domain is registered with a registry, below the latter it is not.
 package suffix
 
 import (

@@ -16,8 +16,8 @@ const soon = 30 * 24 * time.Hour
 // maxPlaces bounds the places of a step.
 const maxPlaces = 20
 
-// Urgency compares steps: first comes what loses mail or visitors now, then what breaks by a date within 30 days, by that
-// date, then other errors, then warnings (CONTRACT 1.14).
+// Urgency compares steps: first comes what loses mail or visitors now, then what breaks by a date within 30 days, by
+// that date, then other errors, then warnings (CONTRACT 1.14).
 func Urgency(a, b Step, now time.Time) int {
 	ua, ub := a.urgency(now), b.urgency(now)
 	if ua == expiring && ub == expiring {
@@ -76,8 +76,8 @@ func together(list []Step) (steps []Step) {
 	return steps
 }
 
-// With is the step as one with another that asks for the same: the gravest and the earliest count, and the places are those
-// of both.
+// With is the step as one with another that asks for the same: the gravest and the earliest count, and the places are
+// those of both.
 func (s Step) With(other Step) Step {
 	s.Severity, s.Loses = max(s.Severity, other.Severity), s.Loses || other.Loses
 	if s.Due.IsZero() || !other.Due.IsZero() && other.Due.Before(s.Due) {
@@ -127,7 +127,10 @@ func (s Step) Note(list []Step) string {
 	if !s.Due.IsZero() {
 		due = "by " + Date(s.Due)
 	}
-	if i := slices.IndexFunc(list, func(o Step) bool { return s.After != "" && o.Code == s.After && o.Code != s.Code }); i >= 0 {
+	if i := slices.IndexFunc(list, func(o Step) bool {
+		return s.After != "" && o.Code == s.After &&
+			o.Code != s.Code
+	}); i >= 0 {
 		after = fmt.Sprintf("after step %d", i+1)
 		if s.Wait > 0 {
 			after += " and " + Seconds(s.Wait)

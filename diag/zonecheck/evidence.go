@@ -119,8 +119,8 @@ func fails(ad *survey.Address) bool {
 	return ad.SOA().Rcode() == dns.RcodeServerFailure && ad.Asked(survey.ProbeNS) && !ad.Replies[survey.ProbeNS].Settled()
 }
 
-// Unanswered implements [rule.Unanswerer]. Of the servers of the parent zone, and of those of the zone, each is asked: what
-// one of them did not say may be what the others do not know.
+// Unanswered implements [rule.Unanswerer]. Of the servers of the parent zone, and of those of the zone, each is
+// asked: what one of them did not say may be what the others do not know.
 func (e *evidence) Unanswered() []rule.Source {
 	var open []rule.Source
 	note := func(s rule.Source, unknown bool) {

@@ -29,8 +29,13 @@ var keyRules = rule.Rules[*evidence]{{
 	Advice: "Remove the DS records at the registrar now, or sign the zone: validating resolvers reject the domain.",
 	When:   func(e *evidence) bool { return secured(e) && answeredByAtLeast(1, survey.ProbeKeys)(e) },
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(!signed(e), "%s has %s for %s, and the zone has no DNSKEY record.", phrase.Capitalize(e.parentName()),
-			phrase.Count(len(e.cut.ds), "DS record"), e.Domain)
+		return rule.FailIf(
+			!signed(e),
+			"%s has %s for %s, and the zone has no DNSKEY record.",
+			phrase.Capitalize(e.parentName()),
+			phrase.Count(len(e.cut.ds), "DS record"),
+			e.Domain,
+		)
 	},
 }, {
 	Code: "zone.dnssec.ds.mismatch", Severity: diag.Critical, Weight: 10,
@@ -91,9 +96,13 @@ var keyRules = rule.Rules[*evidence]{{
 	Advice: "Enter DS records of keys with a current algorithm: until then resolvers treat the zone as unsigned.",
 	When:   secured,
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(!slices.ContainsFunc(e.cut.ds, dnssec.Usable),
-			"%s has %s for %s, none of which has an algorithm and digest that resolvers support.", phrase.Capitalize(e.parentName()),
-			phrase.Count(len(e.cut.ds), "DS record"), e.Domain)
+		return rule.FailIf(
+			!slices.ContainsFunc(e.cut.ds, dnssec.Usable),
+			"%s has %s for %s, none of which has an algorithm and digest that resolvers support.",
+			phrase.Capitalize(e.parentName()),
+			phrase.Count(len(e.cut.ds), "DS record"),
+			e.Domain,
+		)
 	},
 }, {
 	Code: "zone.dnssec.island", Severity: diag.Warning, Weight: 2, Ref: "Zonemaster DNSSEC07, RFC 4035 section 5.2",
@@ -149,8 +158,12 @@ var keyRules = rule.Rules[*evidence]{{
 			wanted[ds.Algorithm] = true
 		}
 		return rule.FailEach(slices.Sorted(maps.Keys(wanted)), func(alg uint8) rule.Failures {
-			return rule.FailIf(!e.sec.algs[alg], "The zone has a key with algorithm %d (%s), but no signature over the SOA record with it.", alg,
-				resolve.AlgorithmName(alg))
+			return rule.FailIf(
+				!e.sec.algs[alg],
+				"The zone has a key with algorithm %d (%s), but no signature over the SOA record with it.",
+				alg,
+				resolve.AlgorithmName(alg),
+			)
 		})
 	},
 }}
@@ -258,7 +271,8 @@ var signatureRules = noted(rule.Rules[*evidence]{{
 	Ref:         "Zonemaster DNSSEC03, RFC 9276 section 3.2",
 	Title:       "More NSEC3 iterations than resolvers accept",
 	Requirement: "NSEC3 has no more iterations than resolvers accept",
-	Advice:      "Set the NSEC3 iterations to 0: resolvers treat the zone as unsigned, or reject its answers.", When: hashed,
+	Advice:      "Set the NSEC3 iterations to 0: resolvers treat the zone as unsigned, or reject its answers.",
+	When:        hashed,
 	Fails: func(e *evidence) rule.Failures {
 		n := e.sec.param.Iterations
 		return rule.FailIf(n > dnssec.MaxIterations,

@@ -192,7 +192,8 @@ var mailRules = rule.Rules[*evidence]{{
 	Code: "zone.spf.multiple", Severity: diag.Error, Weight: 2, Reads: []rule.Source{recordsTXT},
 	Ref:   "Zonemaster ZONE11, RFC 7208 section 3.2",
 	Title: "More than one SPF record", Requirement: "There is at most one SPF record",
-	Advice: "Merge the SPF records into one: with several, receivers use none.", When: answeredByAtLeast(1, survey.ProbeTXT),
+	Advice: "Merge the SPF records into one: with several, receivers use none.",
+	When:   answeredByAtLeast(1, survey.ProbeTXT),
 	Fails: func(e *evidence) rule.Failures {
 		n := e.spfRecords()
 		return rule.FailIf(n > 1, "%s has %d SPF records.", e.Domain, n)

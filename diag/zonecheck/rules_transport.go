@@ -212,7 +212,10 @@ var serverRules = rule.Rules[*evidence]{{
 		case !e.measured(ad) || ad.Source().IsValid():
 			return ""
 		case r.Result == survey.TimedOut, r.Result == survey.Reset:
-			return fmt.Sprintf("does not answer, although other servers can be reached over IPv%d", diag.IP{Addr: ad.IP}.Version())
+			return fmt.Sprintf(
+				"does not answer, although other servers can be reached over IPv%d",
+				diag.IP{Addr: ad.IP}.Version(),
+			)
 		}
 		return ""
 	}),
@@ -242,8 +245,9 @@ var serverRules = rule.Rules[*evidence]{{
 	Ref:         "Zonemaster DELEGATION04, RFC 1034 section 4.2.2",
 	Title:       "Name server is not authoritative for the zone",
 	Requirement: "Every name server that has the zone is authoritative for it",
-	Advice:      "Configure the name server as primary or secondary of the zone: it may answer from a cache or an expired copy.",
-	When:        unlessLame(survey.NonAuthoritative), Fails: withStanding(survey.NonAuthoritative),
+	Advice: "Configure the name server as primary or secondary of the zone: it may answer from a cache or an " +
+		"expired copy.",
+	When: unlessLame(survey.NonAuthoritative), Fails: withStanding(survey.NonAuthoritative),
 }, {
 	Code: "zone.ns.upward", Severity: diag.Error, Weight: 5, Ref: "Zonemaster NAMESERVER07, RFC 1912 section 2.8",
 	Title:       "Lame delegation: name server returns an upward referral",

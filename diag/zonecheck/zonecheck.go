@@ -72,8 +72,9 @@ func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
 		Domain: e.Domain, DomainUnicode: e.Domain.UnicodeIfDifferent(), Verdict: rules().Judge(e, texts),
 		Parent: e.parentReport(), Zone: Zone{Nameservers: bareNames(e.own), TTL: e.ownTTL},
-		Delegation: e.delegationReport(), Nameservers: []Nameserver{}, Answers: e.answersReport(), SOA: e.soaReport(), Diversity: e.diversity(),
-		Partial: len(e.Unanswered()) > 0, Timing: diag.NewTiming(e.Began, ended),
+		Delegation: e.delegationReport(), Nameservers: []Nameserver{}, Answers: e.answersReport(), SOA: e.soaReport(),
+		Diversity: e.diversity(),
+		Partial:   len(e.Unanswered()) > 0, Timing: diag.NewTiming(e.Began, ended),
 	}
 	for _, s := range e.Servers {
 		n := Nameserver{Name: survey.BareName(s.Name), Addresses: []Address{}}
@@ -268,7 +269,10 @@ var zoneFacts = []fact{
 func (e *evidence) facts() (list []RuleResult) {
 	for _, f := range zoneFacts {
 		for _, one := range f.tell(e).Joined() {
-			list = append(list, RuleResult{Code: f.code, Category: Category(f.category.Code), Status: informed, Message: one.Detail})
+			list = append(
+				list,
+				RuleResult{Code: f.code, Category: Category(f.category.Code), Status: informed, Message: one.Detail},
+			)
 		}
 	}
 	return list

@@ -122,7 +122,8 @@ func (a *audit) askAcross(ctx context.Context) {
 	}
 	first := append(above, View{})[0]
 	for _, p := range ApexProbes {
-		if len(serving) > 0 && !slices.ContainsFunc(serving, func(ad *Address) bool { return ad.Replies[p].Result != TimedOut }) {
+		if len(serving) > 0 &&
+			!slices.ContainsFunc(serving, func(ad *Address) bool { return ad.Replies[p].Result != TimedOut }) {
 			ask(ApexTypes[p], first.IP, first.NS)
 		}
 	}

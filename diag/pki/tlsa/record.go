@@ -1,6 +1,6 @@
-// Package tlsa compares TLSA records, which bind a certificate to a name in the signed DNS (RFC 6698, RFC 7671), with what
-// a server presents: read a record with [ParseRecord] or [RecordOf], and call [Verify]. It is pure, knows all usages,
-// selectors and matching types, and is the same for mail (RFC 7672) and other protocols.
+// Package tlsa compares TLSA records, which bind a certificate to a name in the signed DNS (RFC 6698, RFC 7671), with
+// what a server presents: read a record with [ParseRecord] or [RecordOf], and call [Verify]. It is pure, knows all
+// usages, selectors and matching types, and is the same for mail (RFC 7672) and other protocols.
 package tlsa
 
 import (
@@ -87,8 +87,8 @@ func RecordOf(rr *dns.TLSA) Record {
 
 var errNotTLSA = errors.New("not a TLSA record: it must be three numbers and hexadecimal digits")
 
-// ParseRecord reads a record as in a zone file: either its data, "3 1 1 60317c58…", or the whole line. What it says is
-// not judged, see [Record.Fault].
+// ParseRecord reads a record as in a zone file: either its data, "3 1 1 60317c58…", or the whole line. What it says
+// is not judged, see [Record.Fault].
 func ParseRecord(text string) (Record, error) {
 	if strings.ContainsAny(text, "\n$") { // more than one line, or a directive
 		return Record{}, errNotTLSA
