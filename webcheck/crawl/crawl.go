@@ -261,7 +261,8 @@ func (e *evidence) report(ended time.Time) *Report {
 	}
 	if e.page != nil {
 		e.describe(r)
-	} else if h := e.final(); h != nil && e.result.Err == nil && len(e.result.Body) == 0 && slices.Contains(htmlTypes, e.mediaType) {
+	} else if h := e.final(); h != nil && e.result.Err == nil && len(e.result.Body) == 0 &&
+		slices.Contains(htmlTypes, e.mediaType) {
 		r.Text = TextReport{told: true}
 	}
 	return r
@@ -384,7 +385,9 @@ func links(p *page.Page) Links {
 		NofollowCount: p.Links.NoFollow, UGCCount: p.Links.UGC, SponsoredCount: p.Links.Sponsored, Items: []Link{}}
 	for _, a := range p.Anchors[:min(len(p.Anchors), maxLinks)] {
 		item := Link{URL: a.URL, Text: a.Text, Kind: string(a.Kind), Rel: a.Rel,
-			Nofollow: slices.ContainsFunc(a.Rel, func(r string) bool { return r == "nofollow" || r == "ugc" || r == "sponsored" })}
+			Nofollow: slices.ContainsFunc(a.Rel, func(r string) bool {
+				return r == "nofollow" || r == "ugc" || r == "sponsored"
+			})}
 		if item.Rel == nil {
 			item.Rel = []string{}
 		}

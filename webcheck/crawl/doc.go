@@ -14,8 +14,8 @@
 // robots.txt with a parser of its own. So the [Report] says for our crawler, Googlebot and Bingbot what they may do.
 //
 // From the page it takes the title, the description, the canonical URL, alternates in other languages, headings,
-// text, images, links, and structured data. Where the canonical URL is another page, that page is fetched as well: it is
-// indexed instead only if it can be.
+// text, images, links, and structured data. Where the canonical URL is another page, that page is fetched as well: it
+// is indexed instead only if it can be.
 //
 // # What is not known is not missing
 //

@@ -241,13 +241,19 @@ type crawler struct {
 // publishes no limit.
 var crawlers = map[Agent]crawler{
 	Default: {name: defaultToken, token: defaultToken, header: fetch.UserAgent, limit: unpublishedSize},
-	googleDesktop: {name: "Googlebot", token: "googlebot", dialect: robots.Google, limit: googleLimit, header: "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; " +
-		"compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/142.0.0.0 Safari/537.36"},
-	googleMobile: {name: "Googlebot", token: "googlebot", dialect: robots.Google, limit: googleLimit, header: "Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X " +
-		"Build/MMB29P) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36 (compatible; " +
-		"Googlebot/2.1; +http://www.google.com/bot.html)"},
-	bing: {name: "Bingbot", token: "bingbot", limit: unpublishedSize, header: "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; " +
-		"compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm) Chrome/142.0.0.0 Safari/537.36"},
+	googleDesktop: {
+		name: "Googlebot", token: "googlebot", dialect: robots.Google, limit: googleLimit,
+		header: "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; " +
+			"+http://www.google.com/bot.html) Chrome/142.0.0.0 Safari/537.36",
+	},
+	googleMobile: {
+		name: "Googlebot", token: "googlebot", dialect: robots.Google, limit: googleLimit,
+		header: "Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X Build/MMB29P) AppleWebKit/537.36 (KHTML, like Gecko) " +
+			"Chrome/142.0.0.0 Mobile Safari/537.36 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
+	},
+	bing: {name: "Bingbot", token: "bingbot", limit: unpublishedSize,
+		header: "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0; " +
+			"+http://www.bing.com/bingbot.htm) Chrome/142.0.0.0 Safari/537.36"},
 }
 
 // crawler returns how the crawler of a request behaves, or the caller's fault.

@@ -19,12 +19,16 @@ var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 	return slices.Concat(hostRules(), robotsRules.With(rule.Rule[*evidence]{Category: factorAccess}),
 		agentRules.With(rule.Rule[*evidence]{Category: factorAccess, Reads: []rule.Source{fromRobots}}),
 		answerRules.With(rule.Rule[*evidence]{Category: factorAccess}),
-		indexRules.With(rule.Rule[*evidence]{Category: factorIndexing}), engineRules.With(rule.Rule[*evidence]{Category: factorIndexing}),
+		indexRules.With(rule.Rule[*evidence]{Category: factorIndexing}),
+		engineRules.With(rule.Rule[*evidence]{Category: factorIndexing}),
 		canonicalRules.With(rule.Rule[*evidence]{Category: factorIndexing}),
 		targetRules.With(rule.Rule[*evidence]{Category: factorIndexing, Reads: []rule.Source{fromPage, fromTarget}}),
-		elsewhereRules.With(rule.Rule[*evidence]{Category: factorIndexing}), hreflangRules.With(rule.Rule[*evidence]{Category: factorIndexing}),
-		titleRules.With(rule.Rule[*evidence]{Category: factorMetadata}), headRules.With(rule.Rule[*evidence]{Category: factorMetadata}),
-		contentRules.With(rule.Rule[*evidence]{Category: factorContent}), dataRules.With(rule.Rule[*evidence]{Category: factorData}),
+		elsewhereRules.With(rule.Rule[*evidence]{Category: factorIndexing}),
+		hreflangRules.With(rule.Rule[*evidence]{Category: factorIndexing}),
+		titleRules.With(rule.Rule[*evidence]{Category: factorMetadata}),
+		headRules.With(rule.Rule[*evidence]{Category: factorMetadata}),
+		contentRules.With(rule.Rule[*evidence]{Category: factorContent}),
+		dataRules.With(rule.Rule[*evidence]{Category: factorData}),
 		securityRules.With(rule.Rule[*evidence]{Category: factorSecurity})).Reading(fromPage)
 })
 
@@ -152,7 +156,8 @@ var indexRules = rule.Rules[*evidence]{{
 		if header := e.final().Header.Get("Refresh"); header != "" {
 			r, ok = page.ParseRefresh(header, e.page.Base)
 		}
-		return rule.FailIf(ok && r.To.URL != "" && r.To.URL != e.url.String(), "After %d seconds browsers go to %s.", r.Delay, phrase.Quote(r.To.URL))
+		return rule.FailIf(ok && r.To.URL != "" && r.To.URL != e.url.String(), "After %d seconds browsers go to %s.", r.Delay,
+			phrase.Quote(r.To.URL))
 	},
 }, {
 	Code: "crawl.soft404", Severity: diag.Warning, Weight: 5, Ref: googleDoc + "Soft 404 errors",
@@ -173,15 +178,18 @@ var hreflangRules = rule.Rules[*evidence]{{
 	Code: "crawl.hreflang.invalid", Severity: diag.Warning, Weight: 1, Ref: "RFC 5646 section 2",
 	Title:       "Alternate language has an invalid code or URL",
 	Requirement: "Alternate languages have valid codes and URLs",
-	Advice:      "Use an ISO 639-1 language, optionally with an ISO 3166-1 region (GB, not UK), or x-default, and a full URL.",
-	When:        func(e *evidence) bool { return e.judged() && len(e.page.Hreflangs()) > 0 },
+	Advice: "Use an ISO 639-1 language, optionally with an ISO 3166-1 region (GB, not UK), or x-default, " +
+		"and a full URL.",
+	When: func(e *evidence) bool { return e.judged() && len(e.page.Hreflangs()) > 0 },
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailEach(e.page.Hreflangs(), func(l page.LinkTag) rule.Failures {
 			switch {
 			case !isWeb(l.URL):
-				return rule.Fail("The alternate for %q leads to %q, which is not a web page.", phrase.Quote(l.Hreflang), phrase.Quote(l.Raw))
+				return rule.Fail("The alternate for %q leads to %q, which is not a web page.", phrase.Quote(l.Hreflang),
+					phrase.Quote(l.Raw))
 			case !isLanguage(l.Hreflang):
-				return rule.Fail("%q is not a language code, optionally with a region, and not x-default.", phrase.Quote(l.Hreflang))
+				return rule.Fail("%q is not a language code, optionally with a region, and not x-default.",
+					phrase.Quote(l.Hreflang))
 			}
 			return nil
 		})
@@ -199,8 +207,8 @@ var hreflangRules = rule.Rules[*evidence]{{
 	},
 }}
 
-// isLanguage reports whether a code is one that search engines know for hreflang: reserved regions such as UK and EU are
-// none.
+// isLanguage reports whether a code is one that search engines know for hreflang: reserved regions such as UK and EU
+// are none.
 func isLanguage(code string) bool {
 	if strings.EqualFold(code, "x-default") {
 		return true
@@ -210,5 +218,6 @@ func isLanguage(code string) bool {
 		return false
 	}
 	region, confidence := tag.Region()
-	return confidence != language.Exact || len(region.String()) == 3 || region.IsCountry() && region.Canonicalize() == region
+	return confidence != language.Exact || len(region.String()) == 3 ||
+		region.IsCountry() && region.Canonicalize() == region
 }

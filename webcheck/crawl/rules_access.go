@@ -22,8 +22,8 @@ const (
 	fromTarget rule.Source = "canonical URL"
 )
 
-// Unanswered implements [rule.Unanswerer]. A page that was not asked for because robots.txt did not come is unknown, and so
-// is one in whose place a wall against bots answered.
+// Unanswered implements [rule.Unanswerer]. A page that was not asked for because robots.txt did not come is unknown,
+// and so is one in whose place a wall against bots answered.
 func (e *evidence) Unanswered() []rule.Source {
 	open := e.seen().Unanswered()
 	unread := e.wall != "" || len(open) > 0 || e.result != nil && e.result.Err != nil && e.result.Err.Unanswered ||
@@ -82,10 +82,18 @@ func hostRules() rule.Rules[*evidence] {
 		rule.Rule[*evidence]{Fact: ground.Refused, Code: "crawl.host.connection", NoScore: true},
 		rule.Rule[*evidence]{Fact: ground.Handshake, Code: "crawl.host.handshake", NoScore: true},
 		rule.Rule[*evidence]{Fact: ground.NotHTTP, Code: "crawl.host.protocol", NoScore: true},
-		rule.Rule[*evidence]{Fact: ground.Expired, Code: "crawl.host.certificate.expired", Weight: 2, Category: factorSecurity},
-		rule.Rule[*evidence]{Fact: ground.NotYetValid, Code: "crawl.host.certificate.early", Weight: 2, Category: factorSecurity},
-		rule.Rule[*evidence]{Fact: ground.Untrusted, Code: "crawl.host.certificate.untrusted", Weight: 2, Category: factorSecurity},
-		rule.Rule[*evidence]{Fact: ground.OtherName, Code: "crawl.host.certificate.name", Weight: 2, Category: factorSecurity},
+		rule.Rule[*evidence]{
+			Fact: ground.Expired, Code: "crawl.host.certificate.expired", Weight: 2, Category: factorSecurity,
+		},
+		rule.Rule[*evidence]{
+			Fact: ground.NotYetValid, Code: "crawl.host.certificate.early", Weight: 2, Category: factorSecurity,
+		},
+		rule.Rule[*evidence]{
+			Fact: ground.Untrusted, Code: "crawl.host.certificate.untrusted", Weight: 2, Category: factorSecurity,
+		},
+		rule.Rule[*evidence]{
+			Fact: ground.OtherName, Code: "crawl.host.certificate.name", Weight: 2, Category: factorSecurity,
+		},
 		rule.Rule[*evidence]{Fact: ground.BadLine, Code: "crawl.header.line"},
 		rule.Rule[*evidence]{Fact: ground.LongRedirect, Code: "crawl.redirect.long"},
 	)
@@ -104,7 +112,8 @@ var robotsRules = rule.Rules[*evidence]{{
 		if !e.robotsTxt.silent() {
 			return nil
 		}
-		return rule.Fail("Whether crawlers may fetch the page is not known: %s.", reason(e.robotsTxt.result.Err)).About("robots.txt")
+		return rule.Fail("Whether crawlers may fetch the page is not known: %s.", reason(e.robotsTxt.result.Err)).
+			About("robots.txt")
 	},
 }, {
 	Code: "crawl.robots.unreachable", Severity: diag.Error, Weight: 10, Ref: "RFC 9309 section 2.3.1.4",
@@ -117,10 +126,12 @@ var robotsRules = rule.Rules[*evidence]{{
 		case !f.unreachable(e.agent):
 			return nil
 		case f.status == http.StatusTooManyRequests:
-			return rule.Fail("%s answers with status 429, which Google treats as a server error: it assumes that everything is forbidden.", f.url).
+			return rule.Fail("%s answers with status 429, which Google treats as a server error: "+
+				"it assumes that everything is forbidden.", f.url).
 				About("robots.txt")
 		case f.status >= 500:
-			return rule.Fail("%s answers with the server error %d: crawlers must assume that everything is forbidden.", f.url, f.status).
+			return rule.Fail("%s answers with the server error %d: crawlers must assume that everything is forbidden.", f.url,
+				f.status).
 				About("robots.txt")
 		default:
 			return rule.Fail("%s is unreachable (%s): crawlers must assume that everything is forbidden.", f.url,
@@ -199,7 +210,9 @@ var answerRules = rule.Rules[*evidence]{
 			if e.failed == nil || e.final() != nil && e.final().RedirectType == "" {
 				return nil
 			}
-			return rule.Failures{{Detail: phrase.Sentence(strings.TrimSuffix(e.failed.Message, ".")), Target: e.hops[len(e.hops)-1].URL}}
+			return rule.Failures{
+				{Detail: phrase.Sentence(strings.TrimSuffix(e.failed.Message, ".")), Target: e.hops[len(e.hops)-1].URL},
+			}
 		},
 	},
 	{
@@ -210,7 +223,8 @@ var answerRules = rule.Rules[*evidence]{
 		Advice:      "Let the crawlers that you want pass the bot protection, and verify them by their addresses.",
 		When:        func(e *evidence) bool { return e.final() != nil },
 		Fails: func(e *evidence) rule.Failures {
-			return rule.FailIf(e.wall != "", "%s answered with status %d and a bot check; the page itself could not be examined.",
+			return rule.FailIf(e.wall != "",
+				"%s answered with status %d and a bot check; the page itself could not be examined.",
 				phrase.Capitalize(e.wall), e.final().StatusCode)
 		},
 	},
@@ -239,31 +253,37 @@ var answerRules = rule.Rules[*evidence]{
 		Title: "Body did not arrive in time", Requirement: "The body arrives in time",
 		Advice: "Check how long the server takes for the page, and try again.",
 		Fails: func(e *evidence) rule.Failures {
-			return rule.FailIf(e.result.Err != nil && e.result.Err.Unanswered, "After %d bytes, nothing more arrived in time.", len(e.result.Body))
+			return rule.FailIf(e.result.Err != nil && e.result.Err.Unanswered, "After %d bytes, nothing more arrived in time.",
+				len(e.result.Body))
 		},
 	},
 	{
 		Code: "crawl.body.coding", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 		DependsOn: []diag.Code{"crawl.body.unknown"}, Ref: "RFC 9110 section 12.5.3",
-		Title: "Content-Encoding that the request did not offer", Requirement: "The body has a coding that the request offered",
-		Advice: "Compress only with what the request offers in Accept-Encoding, and send Vary: Accept-Encoding so that caches do, too.",
+		Title:       "Content-Encoding that the request did not offer",
+		Requirement: "The body has a coding that the request offered",
+		Advice: "Compress only with what the request offers in Accept-Encoding, and send Vary: " +
+			"Accept-Encoding so that caches do, too.",
 		Fails: func(e *evidence) rule.Failures {
 			coding := e.uncoded()
 			if coding == nil {
 				return nil
 			}
-			return rule.Fail("The response has Content-Encoding: %s, although the request offered gzip and deflate only. The page was "+
-				"not read here, and a crawler that does not know the coding does not read it either.", phrase.Quote(coding.Coding))
+			return rule.Fail("The response has Content-Encoding: %s, although the request offered gzip and deflate only. The "+
+				"page was not read here, and a crawler that does not know the coding does not read it either.",
+				phrase.Quote(coding.Coding))
 		},
 	},
 	{
-		Code: "crawl.encoding.unknown", Severity: diag.Warning, DependsOn: []diag.Code{"crawl.body.coding"}, Ref: "RFC 9110 section 8.4",
+		Code: "crawl.encoding.unknown", Severity: diag.Warning, DependsOn: []diag.Code{"crawl.body.coding"},
+		Ref:   "RFC 9110 section 8.4",
 		Title: "Content-Encoding is not a registered coding", Requirement: "Content-Encoding names registered codings",
-		Advice: "Remove the Content-Encoding field: it names a compression, and nothing else. A character encoding belongs in " +
-			"Content-Type, as in text/html; charset=utf-8.",
+		Advice: "Remove the Content-Encoding field: it names a compression, and nothing else. A character encoding " +
+			"belongs in Content-Type, as in text/html; charset=utf-8.",
 		Fails: func(e *evidence) rule.Failures {
-			return rule.FailIf(len(e.result.Coding.Unknown) > 0, "The response has Content-Encoding: %s. Browsers ignore a coding that is "+
-				"not registered and show the body as it came; a crawler may refuse it.", phrase.Quote(e.result.Encoding))
+			return rule.FailIf(len(e.result.Coding.Unknown) > 0,
+				"The response has Content-Encoding: %s. Browsers ignore a coding that is not registered and show "+
+					"the body as it came; a crawler may refuse it.", phrase.Quote(e.result.Encoding))
 		},
 	},
 	{
@@ -326,9 +346,11 @@ var answerRules = rule.Rules[*evidence]{
 		Advice: "Raise max_bytes to examine all of it, or reduce its elements.",
 		Fails: func(e *evidence) rule.Failures {
 			if e.page != nil && e.page.Cut {
-				return rule.Fail("The page has more elements than are examined: the rest was not examined and is not reported as missing.")
+				return rule.Fail("The page has more elements than are examined: " +
+					"the rest was not examined and is not reported as missing.")
 			}
-			return rule.FailIf(e.result.Truncated, "The page is longer than the limit of %d bytes: the rest was not examined and is not reported as missing.",
+			return rule.FailIf(e.result.Truncated,
+				"The page is longer than the limit of %d bytes: the rest was not examined and is not reported as missing.",
 				e.request.MaxBytes)
 		},
 	},
@@ -359,7 +381,8 @@ func reason(failed *fetch.Error) string {
 
 func status(code, after diag.Code, title, requirement, ref, advice string, fails func(int) bool) rule.Rule[*evidence] {
 	return rule.Rule[*evidence]{
-		Code: code, Reads: []rule.Source{fromAnswer}, Severity: diag.Error, Weight: 10, Category: factorAccess, NoScore: true, Title: title,
+		Code: code, Reads: []rule.Source{fromAnswer}, Severity: diag.Error, Weight: 10, Category: factorAccess, NoScore: true,
+		Title:       title,
 		Requirement: requirement, Ref: ref, Advice: advice, DependsOn: []diag.Code{after},
 		Fails: func(e *evidence) rule.Failures {
 			h := e.final()

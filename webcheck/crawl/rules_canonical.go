@@ -144,10 +144,11 @@ var targetRules = rule.Rules[*evidence]{{
 	},
 }, {
 	Code: "crawl.canonical.chain", Severity: diag.Warning, Weight: 3, Ref: "RFC 6596 section 3",
-	DependsOn: []diag.Code{"crawl.canonical.redirect"},
-	Title:     "Canonical URL names another canonical URL", Requirement: "The page at the canonical URL is its own canonical",
-	Advice: "Name the last URL of the chain on all of these pages.",
-	When:   targetKnown,
+	DependsOn:   []diag.Code{"crawl.canonical.redirect"},
+	Title:       "Canonical URL names another canonical URL",
+	Requirement: "The page at the canonical URL is its own canonical",
+	Advice:      "Name the last URL of the chain on all of these pages.",
+	When:        targetKnown,
 	Fails: func(e *evidence) rule.Failures {
 		if isURL(e.target.canonical, e.url) {
 			return e.targetFails(true, "which names this page in turn")
@@ -156,9 +157,10 @@ var targetRules = rule.Rules[*evidence]{{
 	},
 }, {
 	Code: "crawl.canonical.language", Severity: diag.Warning, Weight: 2, Ref: googleDoc + "Specify a canonical URL",
-	DependsOn: []diag.Code{"crawl.canonical.redirect"},
-	Title:     "Canonical URL is in another language", Requirement: "The page at the canonical URL is in the same language",
-	Advice: "Name a page in the same language, and list translations as alternates with hreflang.",
+	DependsOn:   []diag.Code{"crawl.canonical.redirect"},
+	Title:       "Canonical URL is in another language",
+	Requirement: "The page at the canonical URL is in the same language",
+	Advice:      "Name a page in the same language, and list translations as alternates with hreflang.",
 	When: func(e *evidence) bool {
 		return targetKnown(e) && e.page != nil && primary(e.page.Lang) != "" && primary(e.target.language) != ""
 	},

@@ -43,7 +43,8 @@ var titleRules = rule.Rules[*evidence]{{
 	When:   func(e *evidence) bool { return e.whole() || titled(e) },
 	Fails: func(e *evidence) rule.Failures {
 		if len(e.page.Titles) > 1 {
-			return rule.FailIf(!titled(e), "The first of the %d title elements of %s is empty, and browsers show that one.", len(e.page.Titles), e.url)
+			return rule.FailIf(!titled(e), "The first of the %d title elements of %s is empty, and browsers show that one.",
+				len(e.page.Titles), e.url)
 		}
 		return rule.FailIf(!titled(e), "%s has no title element, or an empty one.", e.url)
 	},
@@ -53,7 +54,8 @@ var titleRules = rule.Rules[*evidence]{{
 	Advice: "Add a meta element with name=description that says in a sentence or two what the page offers.",
 	When:   func(e *evidence) bool { return e.whole() || e.judged() && e.meta1("description") != "" },
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.meta1("description") == "", "%s has no meta element with name=description, or an empty one.", e.url)
+		return rule.FailIf(e.meta1("description") == "", "%s has no meta element with name=description, or an empty one.",
+			e.url)
 	},
 }, {
 	Code: "crawl.opengraph.incomplete", Severity: diag.Info, Weight: 1,
@@ -82,7 +84,8 @@ var headRules = rule.Rules[*evidence]{{
 		if p.UnknownCharset != "" {
 			return rule.Fail("%q is not an encoding that browsers know.", phrase.Quote(p.UnknownCharset))
 		}
-		return rule.FailIf(p.Undecoded && p.CharsetBy != page.ByContent, "The encoding is %s, but the page has bytes that are invalid in it.", p.Charset)
+		return rule.FailIf(p.Undecoded && p.CharsetBy != page.ByContent,
+			"The encoding is %s, but the page has bytes that are invalid in it.", p.Charset)
 	},
 }, {
 	Code: "crawl.charset.conflict", Severity: diag.Warning, Weight: 3,
@@ -107,22 +110,24 @@ var headRules = rule.Rules[*evidence]{{
 			return nil
 		}
 		if e.page.Charset == "utf-8" {
-			return rule.Fail("Neither Content-Type nor the page states an encoding; " +
-				"its bytes are UTF-8, which browsers do not assume.").Suggesting(`<meta charset="utf-8">`)
+			return rule.Fail("Neither Content-Type nor the page states an encoding; its bytes are UTF-8, " +
+				"which browsers do not assume.").Suggesting(`<meta charset="utf-8">`)
 		}
 		f := rule.Fail("Neither Content-Type nor the page states an encoding, so browsers guess; its bytes suggest %s.",
 			e.page.Charset)
-		f[0].Advice = "Save the page as UTF-8 and declare it: " +
-			"charset=utf-8 in Content-Type, or a meta element at the start of the head."
+		f[0].Advice = "Save the page as UTF-8 and declare it: charset=utf-8 in Content-Type, " +
+			"or a meta element at the start of the head."
 		return f
 	},
 }, {
 	Code: "crawl.viewport.missing", Severity: diag.Warning, Weight: 3, Ref: "CSS Viewport Module section 4",
 	Title: "No viewport for mobile devices", Requirement: "The page sets a viewport for mobile devices",
-	Advice: "Add a meta element with name=viewport and content=\"width=device-width, initial-scale=1\", once the layout fits.",
-	When:   func(e *evidence) bool { return e.whole() || e.judged() && e.meta1("viewport") != "" },
+	Advice: "Add a meta element with name=viewport and content=\"width=device-width, initial-scale=1\", " +
+		"once the layout fits.",
+	When: func(e *evidence) bool { return e.whole() || e.judged() && e.meta1("viewport") != "" },
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.meta1("viewport") == "", "%s has no meta element with name=viewport, so phones show it scaled down.", e.url)
+		return rule.FailIf(e.meta1("viewport") == "",
+			"%s has no meta element with name=viewport, so phones show it scaled down.", e.url)
 	},
 }, {
 	Code: "crawl.lang.missing", Severity: diag.Info, Weight: 1, Ref: "WCAG 2.2 success criterion 3.1.1",
@@ -135,9 +140,11 @@ var headRules = rule.Rules[*evidence]{{
 }, {
 	Code: "crawl.depth", Severity: diag.Warning, Weight: 2, Category: factorContent, Ref: htmlStandard + "13.2.6",
 	Title: "Elements are nested more than 512 deep", Requirement: "Elements are nested at most 512 deep",
-	Advice: "Close elements that are left open: parsers flatten or drop what is nested so deeply.", When: (*evidence).judged,
+	Advice: "Close elements that are left open: parsers flatten or drop what is nested so deeply.",
+	When:   (*evidence).judged,
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.page.HeadOnly, "The elements of the page are nested more than 512 deep, so only its tags were examined.")
+		return rule.FailIf(e.page.HeadOnly,
+			"The elements of the page are nested more than 512 deep, so only its tags were examined.")
 	},
 }}
 
@@ -145,7 +152,8 @@ var contentRules = rule.Rules[*evidence]{{
 	Code: "crawl.frames", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{"crawl.body.empty"},
 	Ref:   htmlStandard + "16.2",
 	Title: "Page is made of frames", Requirement: "The page is not made of frames",
-	Advice: "Put the content into the page itself: search engines index the frames, not the page.", When: (*evidence).judged,
+	Advice: "Put the content into the page itself: search engines index the frames, not the page.",
+	When:   (*evidence).judged,
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.page.Counts.Framesets > 0, "The page has a frameset instead of a body.")
 	},
@@ -158,7 +166,8 @@ var contentRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) rule.Failures {
 		told := strings.Contains(strings.ToLower(e.page.Noscript.Text), "javascript")
 		empty := e.words < scriptedWords && e.page.Counts.Scripts > 0 && (told || e.page.Links.All == 0)
-		return rule.FailIf(empty && e.page.Counts.Images == 0, "The HTML has %s of text and %s; what the scripts add was not seen.",
+		return rule.FailIf(empty && e.page.Counts.Images == 0,
+			"The HTML has %s of text and %s; what the scripts add was not seen.",
 			phrase.Count(e.words, "word"), phrase.Count(e.page.Counts.Scripts, "script"))
 	},
 }, {
@@ -263,7 +272,8 @@ var securityRules = rule.Rules[*evidence]{{
 	Title: "Page is served without HTTPS", Requirement: "The page is served over HTTPS",
 	Advice: "Serve the page over HTTPS, and redirect from HTTP.", When: served,
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.url.Scheme() != "https", "%s was served over HTTP, where anyone on the network path can read and change it.", e.url)
+		return rule.FailIf(e.url.Scheme() != "https",
+			"%s was served over HTTP, where anyone on the network path can read and change it.", e.url)
 	},
 }, {
 	Code: "crawl.mixed.blocked", Severity: diag.Error, Weight: 5, DependsOn: []diag.Code{"crawl.https"},
@@ -309,7 +319,8 @@ var securityRules = rule.Rules[*evidence]{{
 func mixed(blocked bool) func(*evidence) rule.Failures {
 	return func(e *evidence) rule.Failures {
 		all := rule.FailEach(e.mixed, func(m Mixed) rule.Failures {
-			return rule.FailIf(m.Blocked == blocked, "The page loads %s over HTTP (%s element).", phrase.Quote(m.URL), m.Element).About(phrase.Quote(m.URL))
+			return rule.FailIf(m.Blocked == blocked, "The page loads %s over HTTP (%s element).", phrase.Quote(m.URL),
+				m.Element).About(phrase.Quote(m.URL))
 		})
 		return all.Together("The page loads %d files over HTTP.", len(all))
 	}

@@ -66,13 +66,15 @@ func (c CanonicalReport) text() string {
 	case c.StatusCode >= 300:
 		return fmt.Sprintf("status %d", c.StatusCode)
 	}
-	return view.Join(view.Known(c.Allowed, "", "Google must not fetch it", ""), view.Known(c.Indexable, "", "not indexable", ""),
+	return view.Join(view.Known(c.Allowed, "", "Google must not fetch it", ""),
+		view.Known(c.Indexable, "", "not indexable", ""),
 		view.If(c.Canonical != "", "names "+phrase.Clip(c.Canonical, maxShown)))
 }
 
 // may says what a crawler may do.
 func may(fetch, index, follow *bool) string {
-	return view.Join(view.Known(fetch, "may fetch", "must not fetch", ""), view.Known(index, "may index", "must not index", ""),
+	return view.Join(view.Known(fetch, "may fetch", "must not fetch", ""),
+		view.Known(index, "may index", "must not index", ""),
 		view.Known(follow, "may follow links", "must not follow links", ""))
 }
 

@@ -169,7 +169,9 @@ func (c *contents) fault(format string, args ...any) {
 }
 
 func (c *contents) readSubject(der cryptobyte.String) {
-	c.Attributes = kit.Map(pki.Attributes(der), func(a pki.Attribute) subjectAttribute { return subjectAttribute{a.Type, a.Value} })
+	c.Attributes = kit.Map(pki.Attributes(der), func(a pki.Attribute) subjectAttribute {
+		return subjectAttribute{a.Type, a.Value}
+	})
 	var name, set cryptobyte.String
 	der.ReadASN1(&name, asn1tag.SEQUENCE)
 	for name.ReadASN1(&set, asn1tag.SET) {

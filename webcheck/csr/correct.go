@@ -40,7 +40,8 @@ func (e *evidence) correct(keep bool) string {
 	} else {
 		words = append(words, e.newKey(), "-nodes -keyout "+file+"-new.key")
 	}
-	words = append(words, "-sha256 -utf8", "-subj "+quote(subject), "-addext "+quote("subjectAltName="+strings.Join(prefixed(names), ",")))
+	words = append(words, "-sha256 -utf8", "-subj "+quote(subject),
+		"-addext "+quote("subjectAltName="+strings.Join(prefixed(names), ",")))
 	return strings.Join(append(words, "-out "+file+"-new.csr"), " ")
 }
 
@@ -131,7 +132,8 @@ func (e *evidence) subject(names []Name) (string, bool) {
 	for _, k := range kept {
 		for _, a := range e.csr.Attributes {
 			switch {
-			case a.OID != k.oid || isDefault(a) || isPlaceholder(a.Value) || tooLong(a) || a.OID == oidCountry && !isCountry(a.Value):
+			case a.OID != k.oid || isDefault(a) || isPlaceholder(a.Value) || tooLong(a) ||
+				a.OID == oidCountry && !isCountry(a.Value):
 			case !plain(a.Value):
 				return "", false
 			default:
@@ -156,7 +158,8 @@ var escaped = strings.NewReplacer(`\`, `\\`, "/", `\/`, "+", `\+`)
 // plain reports whether a value is safe between single quotation marks in a shell.
 func plain(s string) bool {
 	return s != "" && len(s) <= 128 && !strings.ContainsFunc(s, func(r rune) bool {
-		return r == '\'' || r == '\\' || r == unicode.ReplacementChar || r != ' ' && !unicode.IsGraphic(r) || unicode.In(r, unicode.Zs) && r != ' '
+		return r == '\'' || r == '\\' || r == unicode.ReplacementChar || r != ' ' && !unicode.IsGraphic(r) ||
+			unicode.In(r, unicode.Zs) && r != ' '
 	})
 }
 

@@ -137,7 +137,8 @@ func (e *evidence) report() *Report {
 		}
 	}
 	r := &Report{
-		Text: v.Text(), Names: []Name{}, Compliance: []Compliance{}, Recommendations: v.Recommendations, Findings: v.Findings, verdict: v,
+		Text: v.Text(), Names: []Name{}, Compliance: []Compliance{}, Recommendations: v.Recommendations, Findings: v.Findings,
+		verdict: v,
 	}
 	r.Valid = e.csr != nil && (v.State == diag.Valid || v.State == diag.Warned)
 	switch {

@@ -159,7 +159,8 @@ const (
 	KeyNamesFile  = "key-blocklist-names.json" // its file badkeysdata.json
 )
 
-// knownKeys reads the lists of the environment. The function that it returns closes the table, which is read bit by bit.
+// knownKeys reads the lists of the environment. The function that it returns closes the table, which is read bit by
+// bit.
 func knownKeys(env *diag.Env) (*pki.KnownKeys, func(), error) {
 	known := &pki.KnownKeys{}
 	nothing := func() {}
@@ -170,7 +171,8 @@ func knownKeys(env *diag.Env) (*pki.KnownKeys, func(), error) {
 	if err != nil {
 		return nil, nothing, err
 	}
-	hashes, err := diag.List(env, KeyHashesFile, func() []pki.KeyList { return nil }, func(data []byte) ([]pki.KeyList, error) {
+	none := func() []pki.KeyList { return nil }
+	hashes, err := diag.List(env, KeyHashesFile, none, func(data []byte) ([]pki.KeyList, error) {
 		l, err := pki.ParseKeyHashes(KeyHashesFile, data)
 		return []pki.KeyList{l}, err
 	})
@@ -195,7 +197,9 @@ func knownKeys(env *diag.Env) (*pki.KnownKeys, func(), error) {
 
 // openTable uses the table where it lies, or in memory if its file cannot be read in pieces.
 func openTable(env *diag.Env, file fs.File) (*pki.KeyTable, error) {
-	names, err := diag.List(env, KeyNamesFile, func() []byte { return nil }, func(data []byte) ([]byte, error) { return data, nil })
+	names, err := diag.List(env, KeyNamesFile, func() []byte { return nil }, func(data []byte) ([]byte, error) {
+		return data, nil
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +210,9 @@ func openTable(env *diag.Env, file fs.File) (*pki.KeyTable, error) {
 		}
 		return pki.NewKeyTable(at, info.Size(), names)
 	}
-	data, err := diag.List(env, KeyTableFile, func() []byte { return nil }, func(data []byte) ([]byte, error) { return data, nil })
+	data, err := diag.List(env, KeyTableFile, func() []byte { return nil }, func(data []byte) ([]byte, error) {
+		return data, nil
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -43,15 +43,17 @@ var boundary = kit.Regexp(`(?i)-{2,}[ \t]*(BEGIN|END)[ \t]+([A-Z0-9][A-Z0-9 .#/]
 var bareBoundary = kit.Regexp(`(?im)^[^A-Z0-9\n]*(?:BEGIN|END) (?:NEW )?CERTIFICATE REQUEST[^A-Z0-9\n]*$`)
 
 // secretText identifies a private key by the text around it, however its lines were altered.
-var secretText = kit.Regexp(`(?i)(?:BEGIN|END)[\s_]+(?:[A-Z0-9]+[\s_]+)*PRIVATE[\s_]+KEY|PuTTY-User-Key-File|AGE-SECRET-KEY-1|` +
-	`"d"\s*:\s*"[A-Za-z0-9_-]{16,}"|Private-Lines:|RSA Private-Key:|Private-Key:\s*\(`)
+var secretText = kit.Regexp(`(?i)(?:BEGIN|END)[\s_]+(?:[A-Z0-9]+[\s_]+)*PRIVATE[\s_]+KEY|PuTTY-User-Key-File|` +
+	`AGE-SECRET-KEY-1|"d"\s*:\s*"[A-Za-z0-9_-]{16,}"|Private-Lines:|RSA Private-Key:|Private-Key:\s*\(`)
 
 // hasSecret reports whether the text indicates a private key. Few texts have one of the words, and the pattern is
 // slow.
 func hasSecret(text string) bool {
 	lower := strings.ToLower(text)
-	return slices.ContainsFunc([]string{"private", "putty", "age-secret", `"d"`}, func(s string) bool { return strings.Contains(lower, s) }) &&
-		secretText().MatchString(text)
+	likely := slices.ContainsFunc([]string{"private", "putty", "age-secret", `"d"`}, func(s string) bool {
+		return strings.Contains(lower, s)
+	})
+	return likely && secretText().MatchString(text)
 }
 
 // find looks for requests, and for what people paste in their place. What it holds of a private key is its kind only.
@@ -186,7 +188,9 @@ func decodeWhole(data string) (der []byte, fault string) {
 		return nil, fmt.Sprintf("Character %d of the Base64 text is not one of the Base64 alphabet.", len(data)-len(rest)+1)
 	}
 	if len(data)%4 == 1 {
-		return nil, fmt.Sprintf("The Base64 text has %d characters, which no number of bytes encodes to: one is missing or too many.", len(data))
+		return nil,
+			fmt.Sprintf("The Base64 text has %d characters, which no number of bytes encodes to: one is missing or too many.",
+				len(data))
 	}
 	der, err := base64.RawStdEncoding.DecodeString(data)
 	if err != nil {
@@ -204,8 +208,8 @@ func complete(der []byte) bool {
 // requests have more.
 const leastBare = 40
 
-// bare looks for something encoded without lines BEGIN and END: the longest run of lines, that without blank ones, or the
-// longest word.
+// bare looks for something encoded without lines BEGIN and END: the longest run of lines, that without blank ones, or
+// the longest word.
 func (p *paste) bare(text string, again bool) {
 	var der []byte
 	for _, run := range []string{longestRun(text), longestRun(paragraphs.Replace(text)), longestWord(text)} {
@@ -283,9 +287,11 @@ func kindOfText(text string) kind {
 		return pageKind
 	case strings.HasPrefix(lower, "{") && strings.Contains(lower, `"kty"`):
 		return publicKeyKind
-	case strings.Contains(lower, "[req]") || strings.Contains(lower, "[ req ]") || strings.Contains(lower, "distinguished_name"):
+	case strings.Contains(lower, "[req]") || strings.Contains(lower, "[ req ]") ||
+		strings.Contains(lower, "distinguished_name"):
 		return configKind
-	case !strings.ContainsAny(text, " \n\t") && len(text) > 0 && len(text) < 300 && strings.ContainsAny(text, "./\\") && !strings.HasSuffix(text, "."):
+	case !strings.ContainsAny(text, " \n\t") && len(text) > 0 && len(text) < 300 && strings.ContainsAny(text, "./\\") &&
+		!strings.HasSuffix(text, "."):
 		return nameKind
 	default:
 		return unknownKind

@@ -54,7 +54,8 @@ var reservedTLDs = map[string]string{
 	"localhost": "the name stands for the machine itself", "local": ".local is for multicast DNS in local networks",
 	"internal": ".internal is reserved for private use", "test": ".test is reserved for tests",
 	"invalid": ".invalid is reserved for names that do not exist", "example": ".example is reserved for documentation",
-	"onion": "the name is not that of an onion service of version 3", "alt": ".alt is reserved for names outside of the DNS",
+	"onion": "the name is not that of an onion service of version 3",
+	"alt":   ".alt is reserved for names outside of the DNS",
 }
 
 func judgeName(n generalName) Name {
@@ -147,7 +148,8 @@ func (n *Name) judgeForm(raw, base string) {
 	case strings.Contains(base, "*") || raw == "*":
 		n.fail(badWildcard, "an asterisk may only be the whole of the first label, as in *.example.com")
 	case !ascii(raw):
-		n.fail(badSyntax, "it has characters beyond ASCII: international names are written as A-labels, which begin with xn--")
+		n.fail(badSyntax,
+			"it has characters beyond ASCII: international names are written as A-labels, which begin with xn--")
 	case strings.HasSuffix(raw, "."):
 		n.fail(badSyntax, "it ends with a dot")
 	case len(raw) > maxName:
@@ -243,8 +245,9 @@ var attributeNames = map[string]string{
 	oidCommonName: "common name", oidCountry: "country", "2.5.4.7": "locality", "2.5.4.8": "state or province",
 	"2.5.4.10": "organization", oidUnit: "organizational unit", "2.5.4.5": "serial number", oidEmail: "mail address",
 	"2.5.4.9": "street address", "2.5.4.17": "postal code", "2.5.4.4": "surname", "2.5.4.42": "given name",
-	"2.5.4.15": "business category", "0.9.2342.19200300.100.1.25": "domain component", "0.9.2342.19200300.100.1.1": "user id",
-	"1.2.840.113549.1.9.2": "unstructured name", "1.2.840.113549.1.9.8": "unstructured address",
+	"2.5.4.15": "business category", "0.9.2342.19200300.100.1.25": "domain component",
+	"0.9.2342.19200300.100.1.1": "user id",
+	"1.2.840.113549.1.9.2":      "unstructured name", "1.2.840.113549.1.9.8": "unstructured address",
 }
 
 func attributeName(oid string) string { return cmp.Or(attributeNames[oid], "attribute "+oid) }
@@ -277,13 +280,13 @@ func isPlaceholder(s string) bool {
 
 // countries are the codes of ISO 3166-1, and XX, which is for countries without one (Baseline Requirements section
 // 7.1.2.7.4); as of 2026-11-22.
-const countries = " AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY " +
-	"BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR " +
-	"GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP " +
-	"KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT " +
-	"MU MV MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW " +
-	"SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG " +
-	"UM US UY UZ VA VC VE VG VI VN VU WF WS XX YE YT ZA ZM ZW "
+const countries = " AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS " +
+	"BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI " +
+	"FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR " +
+	"IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM " +
+	"MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT " +
+	"PW PY QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM " +
+	"TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS XX YE YT ZA ZM ZW "
 
 // isCountry reports whether a text is the code of a country.
 func isCountry(s string) bool { return len(s) == 2 && strings.Contains(countries, " "+s+" ") }

@@ -24,7 +24,8 @@ var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 })
 
 var authorityRules = sync.OnceValue(func() rule.Rules[*evidence] {
-	return slices.Concat(structureRules.With(rule.Rule[*evidence]{When: readable}), keyRules, weaknessRules, signatureRules, nameRules.With(rule.Rule[*evidence]{When: named}),
+	return slices.Concat(structureRules.With(rule.Rule[*evidence]{When: readable}), keyRules, weaknessRules,
+		signatureRules, nameRules.With(rule.Rule[*evidence]{When: named}),
 		subjectRules, extensionRules.With(rule.Rule[*evidence]{When: readable}))
 })
 
@@ -57,13 +58,15 @@ var textRules = rule.Rules[*evidence]{{
 	Advice: "Paste all of the file, from -----BEGIN CERTIFICATE REQUEST----- to -----END CERTIFICATE REQUEST-----.",
 	When:   judged,
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.block == nil, "The text has no PEM block, and is not the Base64 encoding of a signing request either.")
+		return rule.FailIf(e.block == nil,
+			"The text has no PEM block, and is not the Base64 encoding of a signing request either.")
 	},
 }, {
 	Code: "csr.pem.malformed", Severity: diag.Critical, DependsOn: []diag.Code{"csr.pem.missing"}, Ref: armor + "3",
 	Title: "PEM text cannot be decoded", Requirement: "The PEM text can be decoded",
-	Advice: "Copy the file again, whole and unchanged: a character that is not Base64, or one missing, makes all of it unreadable.",
-	When:   judged,
+	Advice: "Copy the file again, whole and unchanged: a character that is not Base64, or one missing, " +
+		"makes all of it unreadable.",
+	When: judged,
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.block.Fault != "", "%s", e.block.Fault)
 	},
@@ -84,7 +87,8 @@ var textRules = rule.Rules[*evidence]{{
 		if e.count == 1 {
 			requests = "1 is a request"
 		}
-		return rule.FailIf(len(e.paste.Blocks) > 1, "The text has %s, of which %s: multiple PEM blocks. Only the first request is judged.",
+		return rule.FailIf(len(e.paste.Blocks) > 1,
+			"The text has %s, of which %s: multiple PEM blocks. Only the first request is judged.",
 			phrase.Count(len(e.paste.Blocks), "block"), requests)
 	},
 }, {
@@ -101,7 +105,8 @@ var textRules = rule.Rules[*evidence]{{
 	Advice: "Hand in the clean copy in clean_pem, or the file itself as the program wrote it.",
 	When:   func(e *evidence) bool { return e.usable },
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(len(e.damages) > 0, "The request can be found in the text, but authorities may refuse the text as it is: %s.",
+		return rule.FailIf(len(e.damages) > 0,
+			"The request can be found in the text, but authorities may refuse the text as it is: %s.",
 			phrase.Series(e.damages, 3))
 	},
 }}
@@ -134,7 +139,8 @@ var structureRules = rule.Rules[*evidence]{{
 	Title: "Version of the request is not 0", Requirement: "The version of the request is 0",
 	Advice: regenerate,
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.csr.Version != 0, "The request has the version %d; the only one is 0, which is called v1.", e.csr.Version).
+		return rule.FailIf(e.csr.Version != 0, "The request has the version %d; the only one is 0, which is called v1.",
+			e.csr.Version).
 			Suggesting(e.correction())
 	},
 }, {
@@ -155,9 +161,11 @@ var structureRules = rule.Rules[*evidence]{{
 	Code: "csr.attributes.missing", Severity: diag.Warning, Ref: pkcs + "4.1",
 	Title:       "Request lacks its list of attributes",
 	Requirement: "The request has a list of attributes, if only an empty one",
-	Advice:      "Make a new request, as the suggested command does: Let's Encrypt and others cannot read one without the list.",
+	Advice: "Make a new request, as the suggested command does: " +
+		"Let's Encrypt and others cannot read one without the list.",
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.csr.NoList, "The request ends with the public key; the list of attributes must be there even if it is empty.").
+		return rule.FailIf(e.csr.NoList,
+			"The request ends with the public key; the list of attributes must be there even if it is empty.").
 			Suggesting(e.correction())
 	},
 }}
@@ -184,7 +192,8 @@ var signatureRules = rule.Rules[*evidence]{{
 	Title: "Signature of an unusual algorithm or key was not checked", Requirement: "The signature can be checked",
 	Advice: "Sign the request with SHA-256 and a usual key; check this one with openssl req -verify.",
 	When: func(e *evidence) bool { // a fault of the key is reported as such
-		return isRSA(e) || isCurve(e) && e.csr.Key.Fault == "" && e.csr.Key.Curve != nil && allowedCurves[e.csr.Key.Curve.Name]
+		return isRSA(e) ||
+			isCurve(e) && e.csr.Key.Fault == "" && e.csr.Key.Curve != nil && allowedCurves[e.csr.Key.Curve.Name]
 	},
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.validity == pki.Unchecked, "Signatures of the algorithm %s by such a key are not checked here.",

@@ -25,11 +25,13 @@ func isCurve(e *evidence) bool { return e.csr != nil && e.csr.Key.Algorithm == p
 // allowedCurves are those of the Baseline Requirements, section 6.1.5.
 var allowedCurves = map[string]bool{"P-256": true, "P-384": true, "P-521": true}
 
-// usualSize reports whether all authorities take an RSA modulus of so many bits (Let's Encrypt, "Supported Key Algorithms").
+// usualSize reports whether all authorities take an RSA modulus of so many bits (Let's Encrypt, "Supported Key
+// Algorithms").
 func usualSize(bits int) bool { return bits == 2048 || bits == 3072 || bits == 4096 }
 
 // searchRule makes a rule about a weakness for which keys are searched.
-func searchRule(code diag.Code, severity diag.Severity, ref, title, requirement, advice string, check pki.CheckCode) rule.Rule[*evidence] {
+func searchRule(code diag.Code, severity diag.Severity, ref, title, requirement, advice string,
+	check pki.CheckCode) rule.Rule[*evidence] {
 	return rule.Rule[*evidence]{
 		Code: code, Severity: severity, Ref: ref, Title: title, Requirement: requirement, Advice: advice,
 		When: func(e *evidence) bool {
@@ -74,7 +76,8 @@ var keyRules = rule.Rules[*evidence]{
 		Title: "Public key is malformed", Requirement: "The public key is well formed",
 		Advice: newPair, When: readable,
 		Fails: func(e *evidence) rule.Failures {
-			return rule.FailIf(e.csr.Key.Fault != "", "The public key is malformed: %s.", e.csr.Key.Fault).Suggesting(e.correction())
+			return rule.FailIf(e.csr.Key.Fault != "", "The public key is malformed: %s.", e.csr.Key.Fault).
+				Suggesting(e.correction())
 		},
 	},
 	{
@@ -83,7 +86,8 @@ var keyRules = rule.Rules[*evidence]{
 		Advice: "Generate a key of at least 2048 bits, as the suggested command does.", When: isRSA,
 		Fails: func(e *evidence) rule.Failures {
 			n := e.csr.Key.Size()
-			return rule.FailIf(n < pki.MinRSABits, "The RSA key is too small: its modulus has %d bits, and at least %d are required.", n, pki.MinRSABits).
+			return rule.FailIf(n < pki.MinRSABits,
+				"The RSA key is too small: its modulus has %d bits, and at least %d are required.", n, pki.MinRSABits).
 				Suggesting(e.correction())
 		},
 	},
@@ -94,15 +98,17 @@ var keyRules = rule.Rules[*evidence]{
 		Advice:      newPair, When: isRSA,
 		Fails: func(e *evidence) rule.Failures {
 			n := e.csr.Key.Size()
-			return rule.FailIf(n%8 != 0, "The RSA modulus has %d bits, which is not a multiple of 8.", n).Suggesting(e.correction())
+			return rule.FailIf(n%8 != 0, "The RSA modulus has %d bits, which is not a multiple of 8.", n).
+				Suggesting(e.correction())
 		},
 	},
 	{
 		Code: "csr.key.rsa.unusual", Severity: diag.Warning,
 		DependsOn: []diag.Code{"csr.key.rsa.size", "csr.key.rsa.multiple"}, Ref: br + "6.1.5",
 		Title: "RSA key of an unusual size", Requirement: "The RSA key has 2048, 3072 or 4096 bits",
-		Advice: "Generate a key of 2048, 3072 or 4096 bits, as the suggested command does: Let's Encrypt and others accept no other size.",
-		When:   isRSA,
+		Advice: "Generate a key of 2048, 3072 or 4096 bits, as the suggested command does: " +
+			"Let's Encrypt and others accept no other size.",
+		When: isRSA,
 		Fails: func(e *evidence) rule.Failures {
 			n := e.csr.Key.Size()
 			return rule.FailIf(!usualSize(n), "The RSA modulus has %d bits.", n).Suggesting(e.renewal())
@@ -129,13 +135,16 @@ var keyRules = rule.Rules[*evidence]{
 			x := e.csr.Key.E
 			switch {
 			case x.BitLen() > largestExponent:
-				return rule.Fail("The public exponent has %d bits, and should be below 2^256.", x.BitLen()).Suggesting(e.correction())
+				return rule.Fail("The public exponent has %d bits, and should be below 2^256.", x.BitLen()).
+					Suggesting(e.correction())
 			case x.Cmp(big.NewInt(pki.MinExponent)) < 0:
-				return rule.Fail("The public exponent is %s: with a small exponent, mistakes in other software are fatal.", x).Suggesting(e.correction())
+				return rule.Fail("The public exponent is %s: with a small exponent, mistakes in other software are fatal.", x).
+					Suggesting(e.correction())
 			case x.BitLen() > 64:
 				return rule.Fail("The public exponent is an unusual number of %d bits.", x.BitLen()).Suggesting(e.correction())
 			default:
-				return rule.FailIf(x.Cmp(big.NewInt(pki.MinExponent)) != 0, "The public exponent is %s, which is unusual.", x).Suggesting(e.correction())
+				return rule.FailIf(x.Cmp(big.NewInt(pki.MinExponent)) != 0, "The public exponent is %s, which is unusual.", x).
+					Suggesting(e.correction())
 			}
 		},
 	},
@@ -150,7 +159,8 @@ var keyRules = rule.Rules[*evidence]{
 			if name == "" {
 				name = "not named"
 			}
-			return rule.FailIf(k.Curve == nil || !allowedCurves[k.Curve.Name], "The elliptic curve (EC) of the key is %s, which is not allowed.", name).
+			return rule.FailIf(k.Curve == nil || !allowedCurves[k.Curve.Name],
+				"The elliptic curve (EC) of the key is %s, which is not allowed.", name).
 				Suggesting(e.correction())
 		},
 	},
@@ -159,7 +169,9 @@ var keyRules = rule.Rules[*evidence]{
 		Title: "Elliptic curve given by its parameters", Requirement: "The curve is given by its name",
 		Advice: "Generate the key with a named curve, as the suggested command does.", When: isCurve,
 		Fails: func(e *evidence) rule.Failures {
-			return rule.FailIf(e.csr.Key.Explicit, "The key has explicit parameters of an elliptic curve (EC) instead of the name of the curve, which is not allowed.").
+			return rule.FailIf(e.csr.Key.Explicit,
+				"The key has explicit parameters of an elliptic curve (EC) instead of the name of the curve, "+
+					"which is not allowed.").
 				Suggesting(e.correction())
 		},
 	},
@@ -167,10 +179,12 @@ var keyRules = rule.Rules[*evidence]{
 		Code: "csr.key.curve.compressed", Severity: diag.Warning,
 		DependsOn: []diag.Code{"csr.key.curve.forbidden", "csr.key.malformed"}, Ref: "RFC 5480 section 2.2",
 		Title: "Public key is a compressed point", Requirement: "The point of the key is uncompressed",
-		Advice: "Generate a new key, as the suggested command does: some authorities, Let's Encrypt among them, cannot read compressed points.",
-		When:   isCurve,
+		Advice: "Generate a new key, as the suggested command does: some authorities, Let's Encrypt among them, " +
+			"cannot read compressed points.",
+		When: isCurve,
 		Fails: func(e *evidence) rule.Failures {
-			return rule.FailIf(e.csr.Key.Compressed(), "The key is a point on the curve %s in a form other than the uncompressed one.", e.csr.Key.CurveName()).
+			return rule.FailIf(e.csr.Key.Compressed(),
+				"The key is a point on the curve %s in a form other than the uncompressed one.", e.csr.Key.CurveName()).
 				Suggesting(e.correction())
 		},
 	},
@@ -178,8 +192,9 @@ var keyRules = rule.Rules[*evidence]{
 		Code: "csr.key.curve.p521", Severity: diag.Warning, DependsOn: []diag.Code{"csr.key.curve.forbidden"},
 		Ref:   "Mozilla Root Store Policy section 5.1",
 		Title: "Curve P-521 is not accepted everywhere", Requirement: "The curve is P-256 or P-384",
-		Advice: "Generate a key on P-256 or P-384, as the suggested command does, unless your authority offers P-521: Mozilla's policy, and with it most authorities, excludes it.",
-		When:   isCurve,
+		Advice: "Generate a key on P-256 or P-384, as the suggested command does, unless your authority offers P-521: " +
+			"Mozilla's policy, and with it most authorities, excludes it.",
+		When: isCurve,
 		Fails: func(e *evidence) rule.Failures {
 			return rule.FailIf(e.csr.Key.Curve.Name == "P-521", "The key is on the curve P-521.").Suggesting(e.renewal())
 		},

@@ -29,12 +29,14 @@ func nameRule(code diag.Code, title, requirement, ref, advice string, is func(Na
 				case n.Value == "":
 					return rule.Fail("A name of the request is empty.").Suggesting(e.correction())
 				}
-				return rule.Fail("The name %s cannot be certified: %s.", shown(n.Value), n.Reason).About(shown(n.Value)).Suggesting(e.correction())
+				return rule.Fail("The name %s cannot be certified: %s.", shown(n.Value), n.Reason).About(shown(n.Value)).
+					Suggesting(e.correction())
 			})
 			if len(all) < 2 {
 				return all
 			}
-			return all.Together("%s The same applies to another %s of the request.", all[0].Detail, phrase.Count(len(all)-1, "name"))
+			return all.Together("%s The same applies to another %s of the request.", all[0].Detail,
+				phrase.Count(len(all)-1, "name"))
 		},
 	}
 }
@@ -49,8 +51,9 @@ var nameRules = rule.Rules[*evidence]{
 	{
 		Code: "csr.names.none", Severity: diag.Error, Ref: sanRef,
 		Title: "No identifier in the request", Requirement: "The request names a host",
-		Advice: "Make a new request with the names of the server: openssl req -new -key FILE -addext 'subjectAltName=DNS:NAME'.",
-		When:   readable,
+		Advice: "Make a new request with the names of the server: " +
+			"openssl req -new -key FILE -addext 'subjectAltName=DNS:NAME'.",
+		When: readable,
 		Fails: func(e *evidence) rule.Failures {
 			return rule.FailIf(len(e.names) == 0, "The request has neither a subjectAltName with a name nor a common name.")
 		},
@@ -58,26 +61,31 @@ var nameRules = rule.Rules[*evidence]{
 	{
 		Code: "csr.names.san_missing", Severity: diag.Warning, DependsOn: []diag.Code{"csr.names.none"}, Ref: sanRef,
 		Title: "Subject alternative name missing", Requirement: "The names stand in the extension subjectAltName",
-		Advice: "Make a new request with a subjectAltName, as the suggested command does. Many authorities add the common name " +
-			"themselves; browsers look at nothing but the subjectAltName.",
+		Advice: "Make a new request with a subjectAltName, as the suggested command does. Many authorities add the common " +
+			"name themselves; browsers look at nothing but the subjectAltName.",
 		When: readable,
 		Fails: func(e *evidence) rule.Failures {
 			detail := "The request has no subjectAltName (SAN); its only name is the common name %s."
 			if e.csr.HasSAN {
 				detail = "The subjectAltName (SAN) of the request is empty; the only name is the common name %s."
 			}
-			return rule.FailIf(len(e.csr.Names) == 0 && !e.csr.Unreadable, detail, shown(e.names[0].Value)).Suggesting(e.correction())
+			return rule.FailIf(len(e.csr.Names) == 0 && !e.csr.Unreadable, detail, shown(e.names[0].Value)).
+				Suggesting(e.correction())
 		},
 	},
-	nameRule("csr.names.invalid", "Invalid DNS name", "All host names are well formed", sanRef+", RFC 5280 section 4.2.1.6",
+	nameRule("csr.names.invalid", "Invalid DNS name", "All host names are well formed",
+		sanRef+", RFC 5280 section 4.2.1.6",
 		"Correct the name, as the suggested command does where it can.", with(badSyntax)),
-	nameRule("csr.names.idn", "Invalid internationalized name (IDN)", "All A-labels are valid", sanRef+", RFC 5891 section 4.2",
+	nameRule("csr.names.idn", "Invalid internationalized name (IDN)", "All A-labels are valid",
+		sanRef+", RFC 5891 section 4.2",
 		"Write the name in Unicode, and let dns/idn convert it.", with(badIDN)),
 	nameRule("csr.names.ip_as_dns", "IP address as a DNS name", "IP addresses stand in the request as such", sanRef,
 		"Write the address with the type IP, as the suggested command does.", with(addressAsDNS)),
-	nameRule("csr.names.wildcard", "Invalid wildcard", "The asterisk of a wildcard is the whole of the first label", br+"1.6.1, RFC 9525 section 6.3",
+	nameRule("csr.names.wildcard", "Invalid wildcard", "The asterisk of a wildcard is the whole of the first label",
+		br+"1.6.1, RFC 9525 section 6.3",
 		"Name the hosts one by one, or ask for *. and the domain.", with(badWildcard)),
-	nameRule("csr.names.wildcard_suffix", "Wildcard for a public suffix", "No wildcard covers all of a public suffix", br+"3.2.2.6",
+	nameRule("csr.names.wildcard_suffix", "Wildcard for a public suffix", "No wildcard covers all of a public suffix",
+		br+"3.2.2.6",
 		"Ask for a wildcard of your own domain.", with(wildcardSuffix)),
 	nameRule("csr.names.public_suffix", "Name is a public suffix", "No name is a public suffix", br+"3.2.2.4",
 		"Ask for a name in your own domain.", with(publicSuffix)),
@@ -85,29 +93,34 @@ var nameRules = rule.Rules[*evidence]{
 		"Use a name in a domain that you have registered, or a private CA for internal names.", with(internalName)),
 	nameRule("csr.names.reverse", "Reverse DNS name among the names", "No name is a reverse DNS name", br+"4.2.2",
 		"Ask for the host name or for the address itself.", with(reverseName)),
-	nameRule("csr.names.reserved_ip", "Reserved IP address among the names", "All IP addresses are public", br+"4.2.2, RFC 6890",
+	nameRule("csr.names.reserved_ip", "Reserved IP address among the names", "All IP addresses are public",
+		br+"4.2.2, RFC 6890",
 		"Ask for a public address or a host name, or use a private CA for private addresses.", with(reservedIP)),
 	nameRule("csr.names.email", "Email address among the names (SAN)", "No name is a mail address", sanRef,
-		"Leave the mail address out, as the suggested command does: certificates for servers cannot contain it.", typed(emailName)),
+		"Leave the mail address out, as the suggested command does: certificates for servers cannot contain it.",
+		typed(emailName)),
 	nameRule("csr.names.uri", "URI among the names (SAN)", "No name is a URI", sanRef,
 		"Leave the URI out, as the suggested command does: certificates for servers cannot contain it.", typed(uriName)),
 	nameRule("csr.names.other", "Name of another type (SAN)", "All names are host names or IP addresses", sanRef,
-		"Leave the name out, as the suggested command does: certificates for servers contain host names and IP addresses only.", typed(otherName)),
+		"Leave the name out, as the suggested command does: "+
+			"certificates for servers contain host names and IP addresses only.", typed(otherName)),
 	{
 		Code: "csr.names.duplicate", Severity: diag.Warning, Ref: sanRef,
 		Title: "Duplicate name (SAN)", Requirement: "Each name stands once",
 		Advice: "Name each host once, as the suggested command does.",
 		Fails: func(e *evidence) rule.Failures {
 			return rule.FailEach(e.repeated(), func(s string) rule.Failures {
-				return rule.Fail("The name %s appears in the request more than once.", shown(s)).About(shown(s)).Suggesting(e.correction())
+				return rule.Fail("The name %s appears in the request more than once.", shown(s)).About(shown(s)).
+					Suggesting(e.correction())
 			})
 		},
 	},
 	{
 		Code: "csr.names.many", Severity: diag.Warning, Ref: "Let's Encrypt, Rate Limits",
 		Title: "More than 100 names", Requirement: "The request has at most 100 names",
-		Advice: "Ask for several certificates, or for a wildcard: most authorities stop at 100 names, and some charge for each.",
-		When:   readable,
+		Advice: "Ask for several certificates, or for a wildcard: most authorities stop at 100 names, " +
+			"and some charge for each.",
+		When: readable,
 		Fails: func(e *evidence) rule.Failures {
 			detail := fmt.Sprintf("The request has %d names.", len(e.csr.Names))
 			if len(e.csr.Names) > maxJudged {
@@ -125,7 +138,8 @@ var nameRules = rule.Rules[*evidence]{
 				base := strings.TrimPrefix(strings.ToLower(n.Value), "*.")
 				apex, err := publicsuffix.EffectiveTLDPlusOne(base)
 				return rule.FailIf(n.Wild && n.Valid && err == nil && apex == base && !e.has(base),
-					"The wildcard %s does not cover %s, which is not among the names.", shown(n.Value), shown(base)).About(shown(n.Value))
+					"The wildcard %s does not cover %s, which is not among the names.", shown(n.Value), shown(base)).
+					About(shown(n.Value))
 			})
 		},
 	},
@@ -137,7 +151,8 @@ var nameRules = rule.Rules[*evidence]{
 		When:        func(e *evidence) bool { return e.csr != nil && len(e.common) > 0 },
 		Fails: func(e *evidence) rule.Failures {
 			return rule.FailEach(e.common, func(s string) rule.Failures {
-				return rule.FailIf(asName(s).Type == ipName && !e.listed(s), "The common name (CN) is the IP address %s, which is not among the names of the request.", shown(s)).
+				return rule.FailIf(asName(s).Type == ipName && !e.listed(s),
+					"The common name (CN) is the IP address %s, which is not among the names of the request.", shown(s)).
 					Suggesting(e.correction())
 			})
 		},
@@ -146,11 +161,13 @@ var nameRules = rule.Rules[*evidence]{
 		Code: "csr.cn.not_in_san", Severity: diag.Warning, DependsOn: []diag.Code{"csr.cn.ip"}, Ref: br + "7.1.4.3",
 		Title:       "Common name (CN) is not among the names (SAN)",
 		Requirement: "The common name is one of the alternative names",
-		Advice:      "Add the common name to the subjectAltName, as the suggested command does, or leave it out: browsers ignore it.",
-		When:        func(e *evidence) bool { return e.csr != nil && len(e.common) > 0 && len(e.csr.Names) > 0 },
+		Advice: "Add the common name to the subjectAltName, as the suggested command does, or leave it out: " +
+			"browsers ignore it.",
+		When: func(e *evidence) bool { return e.csr != nil && len(e.common) > 0 && len(e.csr.Names) > 0 },
 		Fails: func(e *evidence) rule.Failures {
 			return rule.FailEach(e.common, func(s string) rule.Failures {
-				return rule.FailIf(!e.listed(s), "The common name (CN) %s is not in the subjectAltName (SAN) of the request.", shown(s)).
+				return rule.FailIf(!e.listed(s), "The common name (CN) %s is not in the subjectAltName (SAN) of the request.",
+					shown(s)).
 					Suggesting(e.correction())
 			})
 		},
@@ -161,7 +178,8 @@ var nameRules = rule.Rules[*evidence]{
 		Advice: "Leave one common name, and put all names into the subjectAltName, as the suggested command does.",
 		When:   readable,
 		Fails: func(e *evidence) rule.Failures {
-			return rule.FailIf(len(e.common) > 1, "The subject has %d common names: %s.", len(e.common), sentence(e.common)).Suggesting(e.correction())
+			return rule.FailIf(len(e.common) > 1, "The subject has %d common names: %s.", len(e.common), sentence(e.common)).
+				Suggesting(e.correction())
 		},
 	},
 }
@@ -186,7 +204,8 @@ func (e *evidence) repeated() (list []string) {
 const subjectRef = br + "7.1.2.7.4"
 
 // subjectRule is one that each attribute of the subject may fail.
-func subjectRule(code diag.Code, severity diag.Severity, title, requirement, ref, advice, detail string, fails func(subjectAttribute) bool) rule.Rule[*evidence] {
+func subjectRule(code diag.Code, severity diag.Severity, title, requirement, ref, advice, detail string,
+	fails func(subjectAttribute) bool) rule.Rule[*evidence] {
 	return rule.Rule[*evidence]{
 		Code: code, Severity: severity, Title: title, Requirement: requirement, Ref: ref, Advice: advice, When: readable,
 		Fails: func(e *evidence) rule.Failures {
@@ -203,21 +222,34 @@ func subjectRule(code diag.Code, severity diag.Severity, title, requirement, ref
 
 // subjectRules are about the subject, of which authorities certify only what they have verified.
 var subjectRules = rule.Rules[*evidence]{
-	subjectRule("csr.subject.country", diag.Warning, "Invalid country code", "The country is a code of ISO 3166-1", subjectRef,
-		"Write the two letters of ISO 3166-1 in upper case, such as GB, or leave the country out, as the suggested command does.",
-		"The %s is %q, which is not an ISO 3166-1 code.", func(a subjectAttribute) bool { return a.OID == oidCountry && !isCountry(a.Value) }),
-	subjectRule("csr.subject.default", diag.Warning, "Default value in the subject", "No value is a program's default", subjectRef,
+	subjectRule("csr.subject.country", diag.Warning, "Invalid country code", "The country is a code of ISO 3166-1",
+		subjectRef,
+		"Write the two letters of ISO 3166-1 in upper case, such as GB, or leave the country out, "+
+			"as the suggested command does.",
+		"The %s is %q, which is not an ISO 3166-1 code.", func(a subjectAttribute) bool {
+			return a.OID == oidCountry && !isCountry(a.Value)
+		}),
+	subjectRule("csr.subject.default", diag.Warning, "Default value in the subject", "No value is a program's default",
+		subjectRef,
 		"Leave the value out, as the suggested command does, or write your own.",
 		"The %s is %q, the default value of a program.", isDefault),
-	subjectRule("csr.subject.placeholder", diag.Warning, "Placeholder in the subject", "The subject has no placeholders", subjectRef,
+	subjectRule("csr.subject.placeholder", diag.Warning, "Placeholder in the subject", "The subject has no placeholders",
+		subjectRef,
 		"Leave the value out, as the suggested command does.",
-		"The %s is %q. Authorities may not certify placeholders.", func(a subjectAttribute) bool { return !isDefault(a) && isPlaceholder(a.Value) }),
-	subjectRule("csr.subject.length", diag.Error, "Value in the subject is too long", "No value of the subject is too long", br+"7.1.4.2, RFC 5280 appendix A.1",
+		"The %s is %q. Authorities may not certify placeholders.", func(a subjectAttribute) bool {
+			return !isDefault(a) && isPlaceholder(a.Value)
+		}),
+	subjectRule("csr.subject.length", diag.Error, "Value in the subject is too long",
+		"No value of the subject is too long", br+"7.1.4.2, RFC 5280 appendix A.1",
 		"Shorten the value. Long host names belong in the subjectAltName only; the suggested command does so.",
 		"The %s is too long: %s.", tooLong),
-	subjectRule("csr.subject.unit", diag.Warning, "Organizational unit (OU) in the subject", "The subject has no organizational unit", subjectRef,
-		"Leave the organizational unit out, as the suggested command does: authorities have not been allowed to certify it since September 2022.",
-		"The subject has the %s %q.", func(a subjectAttribute) bool { return a.OID == oidUnit && !isDefault(a) && !isPlaceholder(a.Value) }),
+	subjectRule("csr.subject.unit", diag.Warning, "Organizational unit (OU) in the subject",
+		"The subject has no organizational unit", subjectRef,
+		"Leave the organizational unit out, as the suggested command does: "+
+			"authorities have not been allowed to certify it since September 2022.",
+		"The subject has the %s %q.", func(a subjectAttribute) bool {
+			return a.OID == oidUnit && !isDefault(a) && !isPlaceholder(a.Value)
+		}),
 }
 
 // extensionRules are about the extensions that are asked for. Authorities make their own, and refuse a request that
@@ -233,15 +265,18 @@ var extensionRules = rule.Rules[*evidence]{{
 				list = append(list, extensionName(x.OID))
 			}
 		}
-		return rule.FailIf(len(list) > 0, "The request asks more than once for: %s.", sentence(list)).Suggesting(e.correction())
+		return rule.FailIf(len(list) > 0, "The request asks more than once for: %s.", sentence(list)).
+			Suggesting(e.correction())
 	},
 }, {
 	Code: "csr.constraints.ca", Severity: diag.Error, Ref: br + "7.1.2.7.8",
 	Title: "Request for a CA certificate", Requirement: "The request is not for a certificate that issues others",
-	Advice: "Leave the basic constraints out, as the suggested command does: no public authority signs another CA on request.",
+	Advice: "Leave the basic constraints out, as the suggested command does: " +
+		"no public authority signs another CA on request.",
 	Fails: func(e *evidence) rule.Failures {
 		b := e.csr.Constraints
-		return rule.FailIf(b != nil && b.IsCA, "The request asks for basic constraints with CA:TRUE.").Suggesting(e.correction())
+		return rule.FailIf(b != nil && b.IsCA, "The request asks for basic constraints with CA:TRUE.").
+			Suggesting(e.correction())
 	},
 }, {
 	Code: "csr.usage.signing", Severity: diag.Error, Ref: br + "7.1.2.7.11",
@@ -262,20 +297,23 @@ var extensionRules = rule.Rules[*evidence]{{
 			allowed = []string{"digitalSignature", "keyAgreement", "keyCertSign", "cRLSign"}
 		}
 		bad := slices.DeleteFunc(slices.Clone(e.csr.KeyUsage), func(u string) bool { return slices.Contains(allowed, u) })
-		return rule.FailIf(len(bad) > 0, "Certificates for servers with such a key may not have the key usage: %s.", sentence(bad)).
+		return rule.FailIf(len(bad) > 0, "Certificates for servers with such a key may not have the key usage: %s.",
+			sentence(bad)).
 			Suggesting(e.correction())
 	},
 }, {
 	Code: "csr.purpose.server", Severity: diag.Warning, Ref: br + "7.1.2.7.10",
 	Title: "Purpose (EKU) is not serverAuth", Requirement: "If purposes are asked for, serverAuth is one of them",
-	Advice: "Leave the purposes out or ask for serverAuth: without it browsers refuse the certificate. The suggested command leaves them out.",
-	When:   func(e *evidence) bool { return e.csr != nil && e.csr.HasPurposes },
+	Advice: "Leave the purposes out or ask for serverAuth: without it browsers refuse the certificate. " +
+		"The suggested command leaves them out.",
+	When: func(e *evidence) bool { return e.csr != nil && e.csr.HasPurposes },
 	Fails: func(e *evidence) rule.Failures {
 		list := e.csr.ExtKeyUsage
 		if len(list) == 0 {
 			return rule.Fail("The extended key usage (EKU) of the request is empty.").Suggesting(e.correction())
 		}
-		return rule.FailIf(!slices.Contains(list, "serverAuth"), "The extended key usage (EKU) of the request lacks serverAuth; it has: %s.",
+		return rule.FailIf(!slices.Contains(list, "serverAuth"),
+			"The extended key usage (EKU) of the request lacks serverAuth; it has: %s.",
 			sentence(list)).Suggesting(e.correction())
 	},
 }, {
@@ -286,8 +324,11 @@ var extensionRules = rule.Rules[*evidence]{{
 	Advice:      "Leave the purposes out, as the suggested command does.",
 	When:        func(e *evidence) bool { return e.csr != nil && e.csr.HasPurposes },
 	Fails: func(e *evidence) rule.Failures {
-		bad := slices.DeleteFunc(slices.Clone(e.csr.ExtKeyUsage), func(u string) bool { return u == "serverAuth" || u == "clientAuth" })
-		return rule.FailIf(len(bad) > 0, "The request asks for further purposes: %s.", sentence(bad)).Suggesting(e.correction())
+		bad := slices.DeleteFunc(slices.Clone(e.csr.ExtKeyUsage), func(u string) bool {
+			return u == "serverAuth" || u == "clientAuth"
+		})
+		return rule.FailIf(len(bad) > 0, "The request asks for further purposes: %s.", sentence(bad)).
+			Suggesting(e.correction())
 	},
 }, {
 	Code: "csr.purpose.client", Severity: diag.Info, Ref: "Chrome Root Program Policy",
@@ -299,9 +340,10 @@ var extensionRules = rule.Rules[*evidence]{{
 	},
 }, {
 	Code: "csr.staple.required", Severity: diag.Warning, Ref: "RFC 7633 section 4",
-	Title: "Must-staple is requested, which not every authority grants", Requirement: "The request does not ask for must-staple",
-	Advice: "Make a new request without the extension, as the suggested command does: Let's Encrypt refuses requests " +
-		"that ask for it.",
+	Title:       "Must-staple is requested, which not every authority grants",
+	Requirement: "The request does not ask for must-staple",
+	Advice: "Make a new request without the extension, as the suggested command does: " +
+		"Let's Encrypt refuses requests that ask for it.",
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.csr.MustStaple, "The request asks for the TLS feature status_request (OCSP must-staple). "+
 			"Let's Encrypt, the largest authority, has refused such requests since 2025-05-07 and ended its OCSP service "+

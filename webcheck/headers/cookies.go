@@ -54,7 +54,8 @@ func (c *cookie) title() string {
 }
 
 // sessionNames are parts of names of cookies by which sites recognise who has logged in.
-var sessionNames = []string{"sess", "login", "auth", "jwt", "token", "logged_in", "remember", "connect.sid", "sid", "identity"}
+var sessionNames = []string{"sess", "login", "auth", "jwt", "token", "logged_in", "remember", "connect.sid", "sid",
+	"identity"}
 
 // notSessions are parts of names that look like those but are not.
 var notSessions = []string{"csrf", "xsrf", "consent", "cookie_policy", "_ga", "_gid", "sidebar", "side"}
@@ -160,11 +161,13 @@ func setsSessions(e *evidence) bool {
 }
 
 // cookieRule makes a rule that examines each cookie.
-func cookieRule(code diag.Code, severity diag.Severity, ref, title, requirement, advice string, when func(*evidence) bool,
+func cookieRule(code diag.Code, severity diag.Severity, ref, title, requirement, advice string,
+	when func(*evidence) bool,
 	fails func(*evidence, *cookie) rule.Failures) rule.Rule[*evidence] {
 	return rule.Rule[*evidence]{
-		Code: code, Severity: severity, Category: factorCookies, Ref: ref, Title: title, Requirement: requirement, Advice: advice,
-		When: when,
+		Code: code, Severity: severity, Category: factorCookies, Ref: ref, Title: title, Requirement: requirement,
+		Advice: advice,
+		When:   when,
 		Fails: func(e *evidence) rule.Failures {
 			return rule.FailEach(e.live(), func(c cookie) rule.Failures { return fails(e, &c).About(c.title()) })
 		},
@@ -181,11 +184,12 @@ func (e *evidence) protected() bool {
 var cookieRules = rule.Rules[*evidence]{
 	cookieRule("headers.cookies.prefix", diag.Error, "RFC 6265bis section 4.1.3",
 		"Cookie violates its name prefix and is rejected", "Cookies meet the requirements of their name prefixes",
-		"Set a __Host- cookie with Secure, Path=/ and without Domain, a __Secure- cookie with Secure; or "+
-			"rename the cookie.",
+		"Set a __Host- cookie with Secure, Path=/ and without Domain, a __Secure- cookie with Secure; "+
+			"or rename the cookie.",
 		setsCookies, func(_ *evidence, c *cookie) rule.Failures {
 			broken := c.BrokenPromises()
-			return rule.FailIf(broken != nil, "Browsers reject the cookie %s with the prefix %s: %s.", c.title(), c.Prefix(), strings.Join(broken, ", ")).
+			return rule.FailIf(broken != nil, "Browsers reject the cookie %s with the prefix %s: %s.", c.title(), c.Prefix(),
+				strings.Join(broken, ", ")).
 				Suggesting(c.with(func(s *setcookie.Cookie) {
 					s.Secure = true
 					s.HTTPOnly = s.HTTPOnly || c.Prefix() == setcookie.HTTPName || c.Prefix() == setcookie.HostHTTP
@@ -198,7 +202,8 @@ var cookieRules = rule.Rules[*evidence]{
 		"Cookie with SameSite=None lacks Secure and is rejected", "Cookies with SameSite=None have Secure",
 		"Add Secure, which SameSite=None requires, or set SameSite=Lax if other sites need not send the cookie.",
 		setsCookies, func(_ *evidence, c *cookie) rule.Failures {
-			return rule.FailIf(c.SameSite == "None" && !c.Secure, "Browsers reject the cookie %s: it has SameSite=None without Secure.", c.title()).
+			return rule.FailIf(c.SameSite == "None" && !c.Secure,
+				"Browsers reject the cookie %s: it has SameSite=None without Secure.", c.title()).
 				Suggesting(c.with(func(s *setcookie.Cookie) { s.Secure = true }))
 		}),
 	cookieRule("headers.cookies.rejected", diag.Error, "RFC 6265bis section 5.7",
@@ -209,8 +214,8 @@ var cookieRules = rule.Rules[*evidence]{
 		}),
 	cookieRule("headers.cookies.attribute", diag.Warning, "RFC 6265bis section 5.6",
 		"Browsers ignore an attribute of a cookie", "Browsers know the attributes of cookies",
-		"Write attributes as Max-Age=3600, Expires=Wed, 21 Oct 2026 07:28:00 GMT, Path=/, SameSite=Lax, Secure and HttpOnly, with "+
-			"semicolons between them.",
+		"Write attributes as Max-Age=3600, Expires=Wed, 21 Oct 2026 07:28:00 GMT, Path=/, SameSite=Lax, Secure and "+
+			"HttpOnly, with semicolons between them.",
 		setsCookies, func(_ *evidence, c *cookie) rule.Failures {
 			return rule.FailEach(c.Ignored, func(i setcookie.Ignored) rule.Failures {
 				return rule.Fail("The cookie %s has %s, which %s.", c.title(), phrase.Quote(i.Text), i.Why)
@@ -222,22 +227,26 @@ var cookieRules = rule.Rules[*evidence]{
 		Advice: "Set each cookie once in a response: browsers keep the last.", When: setsCookies,
 		Fails: func(e *evidence) rule.Failures {
 			return rule.FailEach(e.repeated(), func(c cookie) rule.Failures {
-				return rule.Fail("The response of %s sets the cookie %s again, with the same domain and path.", c.from, c.title()).About(c.title())
+				return rule.Fail("The response of %s sets the cookie %s again, with the same domain and path.", c.from, c.title()).
+					About(c.title())
 			})
 		},
 	},
 	cookieRule("headers.cookies.session.secure", diag.Error, "RFC 6265bis section 8.3",
 		"Session cookie without Secure", "Session cookies have Secure, or HSTS protects them",
-		"Add Secure to the cookie, so that browsers send it over HTTPS only.", setsSessions, func(e *evidence, c *cookie) rule.Failures {
+		"Add Secure to the cookie, so that browsers send it over HTTPS only.",
+		setsSessions, func(e *evidence, c *cookie) rule.Failures {
 			return rule.FailIf(c.session() && !c.Secure && !e.protected(),
-				"The cookie %s looks like a session cookie and lacks Secure: one request over HTTP exposes it to anyone on the network path.", c.title()).
+				"The cookie %s looks like a session cookie and lacks Secure: "+
+					"one request over HTTP exposes it to anyone on the network path.", c.title()).
 				Suggesting(e.securely(c))
 		}),
 	cookieRule("headers.cookies.session.httponly", diag.Warning, "RFC 6265bis section 4.1.2.6",
 		"Session cookie without HttpOnly", "Session cookies have HttpOnly",
 		"Add HttpOnly, unless the page's own scripts read the cookie: injected scripts then cannot steal it.",
 		setsSessions, func(_ *evidence, c *cookie) rule.Failures {
-			return rule.FailIf(c.session() && !c.HTTPOnly, "Any script of the page can read the cookie %s, which looks like a session cookie.", c.title())
+			return rule.FailIf(c.session() && !c.HTTPOnly,
+				"Any script of the page can read the cookie %s, which looks like a session cookie.", c.title())
 		}),
 	cookieRule("headers.cookies.secure", diag.Warning, "RFC 6265bis section 4.1.2.5",
 		"Cookie without Secure", "Cookies have Secure", "Add Secure to every cookie that an HTTPS page sets.",
@@ -250,14 +259,16 @@ var cookieRules = rule.Rules[*evidence]{
 	cookieRule("headers.cookies.samesite.invalid", diag.Warning, "RFC 6265bis section 5.6.7",
 		"SameSite has a value that browsers do not know", "SameSite has a value that browsers know",
 		"Set SameSite to Lax, Strict, or None with Secure.", setsCookies, func(_ *evidence, c *cookie) rule.Failures {
-			return rule.FailIf(c.SameSite == "" && c.RawSameSite != "", "The cookie %s has SameSite=%s, which browsers take for absent.", c.title(), phrase.Quote(c.RawSameSite))
+			return rule.FailIf(c.SameSite == "" && c.RawSameSite != "",
+				"The cookie %s has SameSite=%s, which browsers take for absent.", c.title(), phrase.Quote(c.RawSameSite))
 		}),
 	cookieRule("headers.cookies.samesite.missing", diag.Warning, "RFC 6265bis section 5.6.7",
 		"Session or CSRF cookie without SameSite", "Session and CSRF cookies have SameSite",
-		"Set SameSite=Lax, which Chromium assumes and other browsers do not: otherwise other sites can cause "+
-			"requests with the cookie.",
+		"Set SameSite=Lax, which Chromium assumes and other browsers do not: "+
+			"otherwise other sites can cause requests with the cookie.",
 		setsCookies, func(_ *evidence, c *cookie) rule.Failures {
-			return rule.FailIf((c.session() || strings.Contains(strings.ToLower(c.Name), "csrf")) && c.SameSite == "" && c.RawSameSite == "",
+			return rule.FailIf((c.session() || strings.Contains(strings.ToLower(c.Name), "csrf")) && c.SameSite == "" &&
+				c.RawSameSite == "",
 				"The cookie %s has no SameSite; some browsers send it with cross-site requests.", c.title())
 		}),
 }

@@ -18,8 +18,8 @@
 // page as a script of a foreign site would (CORS). It reads the page's HTML for what it loads, so that no suggestion
 // blocks it. Beside the page it asks for security.txt (RFC 9116).
 //
-// [Judge] examines an answer that one has already, such as that of an own [net/http.Client] or of a handler in a test, by
-// the rules that need nothing else.
+// [Judge] examines an answer that one has already, such as that of an own [net/http.Client] or of a handler in a test,
+// by the rules that need nothing else.
 //
 // A Content-Security-Policy is worth what it keeps from running: [Policy] says for inline scripts, event handlers,
 // eval, scripts of others, plug-ins, base elements and frames whether they would run if someone injected them, and

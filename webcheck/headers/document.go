@@ -79,7 +79,8 @@ func readDocument(body []byte, hop *fetch.Hop) *document {
 
 func (d *document) element(z *html.Tokenizer, name string, a map[string]string) {
 	for key, value := range a {
-		if strings.HasPrefix(key, "on") && len(key) > 2 || strings.HasPrefix(strings.ToLower(strings.TrimSpace(value)), "javascript:") {
+		if strings.HasPrefix(key, "on") && len(key) > 2 ||
+			strings.HasPrefix(strings.ToLower(strings.TrimSpace(value)), "javascript:") {
 			d.handlers++
 		}
 	}
@@ -127,7 +128,8 @@ func firstOf(srcset string) string {
 
 func (d *document) script(z *html.Tokenizer, a map[string]string) {
 	kind := strings.ToLower(strings.TrimSpace(a["type"]))
-	runs := kind == "" || kind == "module" || kind == "importmap" || kind == "speculationrules" || strings.HasSuffix(kind, "javascript") ||
+	runs := kind == "" || kind == "module" || kind == "importmap" || kind == "speculationrules" ||
+		strings.HasSuffix(kind, "javascript") ||
 		strings.HasSuffix(kind, "ecmascript")
 	src, external := a["src"]
 	switch {

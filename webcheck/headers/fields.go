@@ -103,7 +103,8 @@ func (e *evidence) caching() Caching {
 		explicit = explicit || ok
 	}
 	return Caching{
-		CacheControl: e.value("Cache-Control"), ETag: e.value("ETag"), LastModified: e.value("Last-Modified"), Age: e.value("Age"),
+		CacheControl: e.value("Cache-Control"), ETag: e.value("ETag"), LastModified: e.value("Last-Modified"),
+		Age:       e.value("Age"),
 		Cacheable: !never && (explicit || slices.Contains(cacheableStatus, e.final.StatusCode)),
 	}
 }
@@ -153,7 +154,8 @@ func (e *evidence) disclosures() []Disclosure {
 // that a certain software runs.
 func (d Disclosure) detailed() bool {
 	if strings.EqualFold(d.Header, "Server") {
-		return strings.ContainsAny(d.Value, "0123456789") && strings.Contains(d.Value, "/") || strings.ContainsAny(d.Value, "(")
+		return strings.ContainsAny(d.Value, "0123456789") && strings.Contains(d.Value, "/") ||
+			strings.ContainsAny(d.Value, "(")
 	}
 	return true
 }

@@ -50,10 +50,13 @@ var misnomers = map[string]string{
 	"x-content-options": "X-Content-Type-Options", "frame-options": "X-Frame-Options", "x-frame-option": "X-Frame-Options",
 	"x-iframe-options": "X-Frame-Options", "referer-policy": "Referrer-Policy", "x-referrer-policy": "Referrer-Policy",
 	"permission-policy": "Permissions-Policy", "x-permissions-policy": "Permissions-Policy",
-	"x-strict-transport-security": "Strict-Transport-Security", "strict-transport": "Strict-Transport-Security", "hsts": "Strict-Transport-Security",
-	"strict-transport-policy": "Strict-Transport-Security", "content-security": "Content-Security-Policy", "csp": "Content-Security-Policy",
+	"x-strict-transport-security": "Strict-Transport-Security", "strict-transport": "Strict-Transport-Security",
+	"hsts":                    "Strict-Transport-Security",
+	"strict-transport-policy": "Strict-Transport-Security", "content-security": "Content-Security-Policy",
+	"csp":                       "Content-Security-Policy",
 	"content-security-policies": "Content-Security-Policy", "x-cache-control": "", "cache-controls": "Cache-Control",
-	"allow-access-control-origin": "Access-Control-Allow-Origin", "access-control-allowed-origin": "Access-Control-Allow-Origin",
+	"allow-access-control-origin":   "Access-Control-Allow-Origin",
+	"access-control-allowed-origin": "Access-Control-Allow-Origin",
 }
 
 // misspellings returns the fields of the answer that look like misspelled ones, where the right one is absent.
@@ -62,7 +65,8 @@ func (e *evidence) misspellings() []misspelling {
 	for _, f := range e.final.Fields {
 		name := strings.ToLower(f.Name)
 		meant := misnomers[name]
-		if meant == "" && len(name) > 8 && !slices.ContainsFunc(protective, func(p string) bool { return strings.EqualFold(p, name) }) {
+		if meant == "" && len(name) > 8 &&
+			!slices.ContainsFunc(protective, func(p string) bool { return strings.EqualFold(p, name) }) {
 			for _, p := range protective {
 				if phrase.Distance(strings.ToLower(p), name) == 1 {
 					meant = p
@@ -101,7 +105,9 @@ func (e *evidence) reportingFaults() (all rule.Failures) {
 		}
 	}
 	if _, err := httpsfv.UnmarshalDictionary(e.values("Reporting-Endpoints")); e.has("Reporting-Endpoints") && err != nil {
-		all = append(all, rule.Fail("Reporting-Endpoints is no structured dictionary: %s.", phrase.Quote(e.value("Reporting-Endpoints"))).About("Reporting-Endpoints")...)
+		all = append(all,
+			rule.Fail("Reporting-Endpoints is no structured dictionary: %s.", phrase.Quote(e.value("Reporting-Endpoints"))).
+				About("Reporting-Endpoints")...)
 	}
 	return all
 }
@@ -150,7 +156,8 @@ var hygieneRules = rule.Rules[*evidence]{{
 	Advice:      "Send the field under its right name, and remove the misspelled one.",
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailEach(e.misspellings(), func(m misspelling) rule.Failures {
-			return rule.Fail("The response has a field %s; %s was probably meant.", phrase.Quote(m.name), m.meant).About(phrase.Quote(m.name)).
+			return rule.Fail("The response has a field %s; %s was probably meant.", phrase.Quote(m.name), m.meant).
+				About(phrase.Quote(m.name)).
 				Suggesting(m.suggested)
 		})
 	},
@@ -168,11 +175,12 @@ var hygieneRules = rule.Rules[*evidence]{{
 	Code: "headers.cache.cookies", Severity: diag.Warning, Ref: "RFC 9111 section 7.3",
 	Title:       "Shared caches may keep a response that sets cookies",
 	Requirement: "Shared caches keep no answer that sets cookies",
-	Advice: "Send Cache-Control: private or no-store with responses that set cookies; otherwise one visitor may get " +
-		"another's cookie.",
+	Advice: "Send Cache-Control: private or no-store with responses that set cookies; " +
+		"otherwise one visitor may get another's cookie.",
 	When: func(e *evidence) bool { return len(e.final.Header.Values("Set-Cookie")) > 0 },
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.shared(), "Cache-Control is %s, and the response sets cookies.", phrase.Quote(e.value("Cache-Control"))).
+		return rule.FailIf(e.shared(), "Cache-Control is %s, and the response sets cookies.",
+			phrase.Quote(e.value("Cache-Control"))).
 			About("Cache-Control").Suggesting(e.privately())
 	},
 }, {
@@ -224,9 +232,12 @@ var hygieneRules = rule.Rules[*evidence]{{
 				"NEL sends reports to the group %s, which Report-To does not define.", phrase.Quote(nel.ReportTo)).About("NEL")
 		}
 		for i := range e.enforced {
-			if d := e.enforced[i].Get("report-to"); d != nil && len(d.Values) > 0 && !slices.Contains(slices.Concat(groups, endpoints), d.Values[0]) {
-				all = append(all, rule.Fail("report-to of the Content-Security-Policy names %s, which neither Reporting-Endpoints nor Report-To defines.",
-					phrase.Quote(d.Values[0])).About("report-to")...)
+			if d := e.enforced[i].Get("report-to"); d != nil && len(d.Values) > 0 &&
+				!slices.Contains(slices.Concat(groups, endpoints), d.Values[0]) {
+				all = append(all,
+					rule.Fail("report-to of the Content-Security-Policy names %s, "+
+						"which neither Reporting-Endpoints nor Report-To defines.",
+						phrase.Quote(d.Values[0])).About("report-to")...)
 			}
 		}
 		return all
@@ -239,7 +250,8 @@ var hygieneRules = rule.Rules[*evidence]{{
 	When:        func(e *evidence) bool { return e.has("Clear-Site-Data") },
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailEach(strings.Split(e.value("Clear-Site-Data"), ","), func(v string) rule.Failures {
-			return rule.FailIf(!slices.Contains(siteData, strings.TrimSpace(v)), "Clear-Site-Data has %s.", phrase.Quote(strings.TrimSpace(v))).About("Clear-Site-Data")
+			return rule.FailIf(!slices.Contains(siteData, strings.TrimSpace(v)), "Clear-Site-Data has %s.",
+				phrase.Quote(strings.TrimSpace(v))).About("Clear-Site-Data")
 		})
 	},
 }, {
@@ -251,7 +263,8 @@ var hygieneRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) (all rule.Failures) {
 		for _, l := range e.code() {
 			if l.url.Scheme == "http" && !e.upgrades() {
-				all = append(all, rule.Fail("The page loads %s, which browsers block.", phrase.Quote(l.raw)).About(phrase.Quote(l.raw))...)
+				all = append(all,
+					rule.Fail("The page loads %s, which browsers block.", phrase.Quote(l.raw)).About(phrase.Quote(l.raw))...)
 			}
 		}
 		return all.Together("The page loads %d scripts and styles over plain HTTP, which browsers block.", len(all))
@@ -266,8 +279,10 @@ var hygieneRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) (all rule.Failures) {
 		for _, l := range e.code() {
 			told := l.url.Scheme == "http" && e.secure() && !e.upgrades()
-			if l.directive == "script-src" && !e.sameSite(l.url) && !told && !strings.HasPrefix(strings.ToLower(l.raw), "https:") {
-				all = append(all, rule.Fail("The page names the script %s without https.", phrase.Quote(l.raw)).About(phrase.Quote(l.raw))...)
+			if l.directive == "script-src" && !e.sameSite(l.url) && !told &&
+				!strings.HasPrefix(strings.ToLower(l.raw), "https:") {
+				all = append(all,
+					rule.Fail("The page names the script %s without https.", phrase.Quote(l.raw)).About(phrase.Quote(l.raw))...)
 			}
 		}
 		return all.Together("The page names %d scripts of other sites without https.", len(all))
@@ -276,13 +291,14 @@ var hygieneRules = rule.Rules[*evidence]{{
 	Code: "headers.scripts.integrity", Severity: diag.Info, Category: factorScripts,
 	Ref:   "Subresource Integrity section 3.5",
 	Title: "Script of another site without integrity", Requirement: "Scripts of other sites have integrity",
-	Advice: "Add integrity with the hash of the file, and crossorigin, where the file does not change; or serve it " +
-		"yourself.",
+	Advice: "Add integrity with the hash of the file, and crossorigin, where the file does not change; " +
+		"or serve it yourself.",
 	When: func(e *evidence) bool { return len(e.code()) > 0 },
 	Fails: func(e *evidence) (all rule.Failures) {
 		for _, l := range e.code() {
 			if l.directive == "script-src" && l.url.Host != "" && !e.sameSite(l.url) && len(l.integrity) == 0 {
-				all = append(all, rule.Fail("The page runs %s, whatever that host serves.", phrase.Quote(l.raw)).About(l.url.Host)...)
+				all = append(all,
+					rule.Fail("The page runs %s, whatever that host serves.", phrase.Quote(l.raw)).About(l.url.Host)...)
 			}
 		}
 		return all.Together("The page runs %d scripts of other sites, whatever those hosts serve.", len(all))

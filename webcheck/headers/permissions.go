@@ -102,7 +102,8 @@ func (f *features) addParameters(name string, params *httpsfv.Params) {
 	}
 	for _, key := range params.Names() {
 		if knownFeatures()[key] && len(f.ignored) < maxIgnored {
-			f.ignored = append(f.ignored, entry{feature: name, text: key, why: "stands behind a semicolon and so is a parameter, not a feature"})
+			f.ignored = append(f.ignored,
+				entry{feature: name, text: key, why: "stands behind a semicolon and so is a parameter, not a feature"})
 		}
 	}
 }
@@ -279,9 +280,9 @@ var knownFeatures = kit.Words(`accelerometer all-screens-capture ambient-light-s
 	device-attributes digital-credentials-create digital-credentials-get direct-sockets direct-sockets-private
 	display-capture document-domain document-write encrypted-media execution-while-not-rendered
 	execution-while-out-of-viewport fenced-unpartitioned-storage-read focus-without-user-activation font-display-late-swap
-	fullscreen gamepad geolocation gyroscope hid high-entropy-values identity-credentials-get idle-detection interest-cohort
-	join-ad-interest-group keyboard-lock keyboard-map language-detector language-model layout-animations legacy-image-formats
-	loading-frame-default-eager local-fonts local-network local-network-access loopback-network magnetometer manual-text
+	fullscreen gamepad geolocation gyroscope hid high-entropy-values identity-credentials-get idle-detection
+	interest-cohort join-ad-interest-group keyboard-lock keyboard-map language-detector language-model
+	layout-animations legacy-image-formats loading-frame-default-eager local-fonts local-network local-network-access loopback-network magnetometer manual-text
 	media-playback-while-not-visible mediasession microphone midi monetization navigation-override nfc notifications
 	on-device-speech-recognition otp-credentials oversized-images payment picture-in-picture popins private-aggregation
 	private-state-token-issuance private-state-token-redemption proofreader publickey-credentials-create

@@ -12,7 +12,8 @@ import (
 // mayRun answers what runs under some policies beside the rest of the header.
 func (e *evidence) mayRun(policies []policy) csp.Runs {
 	runs := csp.MayRun(policies, e.self)
-	if runs.Embedding.By == "" && e.frameOption() != "" { // else frame-ancestors decides alone (CSP Level 3 section 6.4.2.2)
+	// Where there is frame-ancestors, it decides alone (CSP Level 3 section 6.4.2.2).
+	if runs.Embedding.By == "" && e.frameOption() != "" {
 		runs.Embedding = csp.Answer{By: "X-Frame-Options"}
 	}
 	return runs
@@ -21,7 +22,8 @@ func (e *evidence) mayRun(policies []policy) csp.Runs {
 // strengthOf returns the strength of policies that let this run.
 func strengthOf(runs *csp.Runs) Strength {
 	switch {
-	case runs.InlineScript.Runs || runs.EventHandler.Runs || runs.ForeignScript.Runs && len(fromAnyone(&runs.ForeignScript)) > 0:
+	case runs.InlineScript.Runs || runs.EventHandler.Runs ||
+		runs.ForeignScript.Runs && len(fromAnyone(&runs.ForeignScript)) > 0:
 		return weak
 	case runs.ForeignScript.Runs || runs.Eval.Runs || runs.Plugin.Runs || runs.Base.Runs:
 		return good
@@ -67,7 +69,8 @@ func (e *evidence) insecureSources() []string {
 				continue
 			}
 			for _, v := range d.Values {
-				if s, ok := csp.ParseSource(v); ok && (s.Scheme == "http" || s.Scheme == "ws") && len(found) < maxNamed && !slices.Contains(found, v) {
+				if s, ok := csp.ParseSource(v); ok && (s.Scheme == "http" || s.Scheme == "ws") && len(found) < maxNamed &&
+					!slices.Contains(found, v) {
 					found = append(found, v)
 				}
 			}
@@ -106,7 +109,8 @@ func blocked(policies []csp.Policy, d *document, self *url.URL) (found []block) 
 				continue
 			}
 			u := l.url
-			if u.Scheme == "http" && self.Scheme == "https" && (upgrade || l.directive == "img-src" || l.directive == "media-src") {
+			if u.Scheme == "http" && self.Scheme == "https" &&
+				(upgrade || l.directive == "img-src" || l.directive == "media-src") {
 				u = secured(u)
 			}
 			list := sources(governs)
@@ -186,7 +190,8 @@ func nonces(policies []csp.Policy) []string {
 // deadlocked returns the directive by which no script can run although some are listed, or nil.
 func (e *evidence) deadlocked() *csp.Directive {
 	for i := range e.enforced {
-		if d := e.enforced[i].Governing("script-src-elem"); d != nil && d.Sources().StrictDynamic() && !d.Sources().Vouches() {
+		if d := e.enforced[i].Governing("script-src-elem"); d != nil && d.Sources().StrictDynamic() &&
+			!d.Sources().Vouches() {
 			return d
 		}
 	}
@@ -197,7 +202,9 @@ func (e *evidence) deadlocked() *csp.Directive {
 const shortestNonce = 22
 
 func (e *evidence) shortNonce() string {
-	return first(slices.DeleteFunc(nonces(e.enforced), func(n string) bool { return len(strings.TrimRight(n, "=")) >= shortestNonce }))
+	return first(slices.DeleteFunc(nonces(e.enforced), func(n string) bool {
+		return len(strings.TrimRight(n, "=")) >= shortestNonce
+	}))
 }
 
 // reusedNonce returns a nonce that the server sent twice: in the page and in answer to another request for it.

@@ -31,7 +31,8 @@ func (e *evidence) report(ended time.Time) *Report {
 		Verdict: verdict,
 		URL:     e.req.URL.String(), FinalURL: e.page.URL.String(), Hops: e.page.Hops, Headers: []fetch.Field{},
 		Cookies: []Cookie{}, Disclosure: []Disclosure{},
-		TLS: kit.OrZero(e.page.TLS), Partial: silent(e.page) || e.coding != nil || e.beyond() || e.final != nil && len(e.Unanswered()) > 0,
+		TLS:       kit.OrZero(e.page.TLS),
+		Partial:   silent(e.page) || e.coding != nil || e.beyond() || e.final != nil && len(e.Unanswered()) > 0,
 		Error:     kit.OrZero(e.failure()),
 		CheckedAt: timing.CheckedAt, DurationMS: timing.DurationMS, SecurityHeaders: e.securityHeaders(verdict.Findings),
 	}

@@ -14,8 +14,10 @@ import (
 // rules are all that is examined.
 var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 	return slices.Concat(fetchRules, slices.Concat(transportRules, hstsRules, policyRules, policyDetailRules, framingRules,
-		fieldRules, isolationRules, cookieRules, sharingRules.With(rule.Rule[*evidence]{Reads: fromOthers, HoldsWhenUnanswered: true, When: sharing}), hygieneRules,
-		securityTxtRules.With(rule.Rule[*evidence]{Reads: []rule.Source{fromSecurity}}), observatoryRules).With(rule.Rule[*evidence]{DependsOn: fetched})).
+		fieldRules, isolationRules, cookieRules,
+		sharingRules.With(rule.Rule[*evidence]{Reads: fromOthers, HoldsWhenUnanswered: true, When: sharing}), hygieneRules,
+		securityTxtRules.With(rule.Rule[*evidence]{Reads: []rule.Source{fromSecurity}}), observatoryRules).
+		With(rule.Rule[*evidence]{DependsOn: fetched})).
 		Reading(fromPage)
 })
 
@@ -65,27 +67,29 @@ var answerRules = rule.Rules[*evidence]{{
 		f := rule.Fail("%s", sentence(e.page.Err)).About(e.page.URL.Host().Name())
 		if _, cookies := e.page.Looped(); len(cookies) > 0 {
 			f[0].Detail += " They set cookies, so a browser that sends them back may get further."
-			f[0].Advice = "Serve the page without waiting for a cookie: crawlers, link previews and some visitors send none back."
+			f[0].Advice = "Serve the page without waiting for a cookie: crawlers, " +
+				"link previews and some visitors send none back."
 		}
 		return f
 	},
 }, {
 	Code: "headers.encoding.invalid", Severity: diag.Warning, DependsOn: fetched, Ref: "RFC 9110 section 8.4",
 	Title: "Content-Encoding does not fit the document", Requirement: "Content-Encoding fits the document",
-	Advice: "Name in Content-Encoding the compression of the body, of those that the request offers in Accept-Encoding; leave it " +
-		"out where the body is not compressed.",
+	Advice: "Name in Content-Encoding the compression of the body, of those that the request offers in " +
+		"Accept-Encoding; leave it out where the body is not compressed.",
 	Fails: func(e *evidence) rule.Failures {
 		switch {
 		case e.coding != nil && e.coding.Unasked:
-			return rule.Fail("The document has the content coding %s, although the request offered gzip and deflate only, so it was "+
-				"not read here.", phrase.Quote(e.coding.Coding))
+			return rule.Fail("The document has the content coding %s, although the request offered gzip and deflate only, "+
+				"so it was not read here.", phrase.Quote(e.coding.Coding))
 		case e.coding != nil:
-			return rule.Fail("The document cannot be decompressed by its Content-Encoding %s: browsers show an error instead of the "+
-				"page, and it was not read here.", phrase.Quote(e.coding.Coding))
+			return rule.Fail("The document cannot be decompressed by its Content-Encoding %s: browsers show an error instead "+
+				"of the page, and it was not read here.", phrase.Quote(e.coding.Coding))
 		}
 		unknown := e.page.Coding.Unknown
-		return rule.FailIf(len(unknown) > 0, "Content-Encoding says %s, which is not a registered content coding. Browsers ignore it "+
-			"and show the document as it came; some other clients refuse it.", phrase.Quote(phrase.Series(unknown, 3)))
+		return rule.FailIf(len(unknown) > 0,
+			"Content-Encoding says %s, which is not a registered content coding. Browsers ignore it "+
+				"and show the document as it came; some other clients refuse it.", phrase.Quote(phrase.Series(unknown, 3)))
 	},
 }, {
 	Code: "headers.status.error", Severity: diag.Info, DependsOn: fetched, Ref: "RFC 9110 section 15",
@@ -124,7 +128,8 @@ var transportRules = rule.Rules[*evidence]{{
 		if end == nil || e.overHTTP.Err != nil || e.overHTTP.URL.Scheme() == "https" {
 			return nil
 		}
-		return rule.Fail("%s answers with status %d over plain HTTP and does not lead to HTTPS.", end.URL, end.StatusCode).About(end.URL)
+		return rule.Fail("%s answers with status %d over plain HTTP and does not lead to HTTPS.", end.URL, end.StatusCode).
+			About(end.URL)
 	},
 }, {
 	Code: "headers.redirect.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 6797 section 7.2",
@@ -158,7 +163,8 @@ var transportRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) rule.Failures {
 		first, second := e.overHTTP.Hops[0], e.overHTTP.Hops[1]
 		return rule.FailIf(isHTTPS(second.URL) && hostOf(first.URL) != hostOf(second.URL),
-			"%s redirects to %s, so browsers never see the Strict-Transport-Security of %s.", first.URL, second.URL, hostOf(first.URL)).
+			"%s redirects to %s, so browsers never see the Strict-Transport-Security of %s.", first.URL, second.URL,
+			hostOf(first.URL)).
 			About(first.URL)
 	},
 }}

@@ -29,14 +29,15 @@ var policyRules = rule.Rules[*evidence]{{
 	When:        (*evidence).isPage,
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(len(e.reportOnly) > 0 && len(e.enforced) == 0,
-			"The page has Content-Security-Policy-Report-Only and no enforced policy: browsers report and block nothing.").About(fieldCSP)
+			"The page has Content-Security-Policy-Report-Only and no enforced policy: browsers report and block nothing.").
+			About(fieldCSP)
 	},
 }, {
 	Code: "headers.csp.missing", Severity: diag.Warning, Category: factorPolicy,
 	DependsOn: slices.Concat(fetched, []diag.Code{"headers.csp.report_only"}), Ref: "CSP Level 3 section 3.1",
 	Title: "No Content-Security-Policy", Requirement: "A Content-Security-Policy is enforced",
-	Advice: "Send a Content-Security-Policy. Start with Content-Security-Policy-Report-Only listing what the page loads, " +
-		"give inline scripts nonces or hashes, and enforce it once the reports are clean.",
+	Advice: "Send a Content-Security-Policy. Start with Content-Security-Policy-Report-Only listing what the page " +
+		"loads, give inline scripts nonces or hashes, and enforce it once the reports are clean.",
 	When: (*evidence).isPage,
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(len(e.enforced) == 0, "No Content-Security-Policy is enforced: an injected script runs.").
@@ -47,10 +48,11 @@ var policyRules = rule.Rules[*evidence]{{
 	Ref:         "CSP Level 3 section 3.3",
 	Title:       "Content-Security-Policy is set in a meta element only",
 	Requirement: "The Content-Security-Policy is sent as a header",
-	Advice: "Send the policy as a header: a meta element cannot restrict frame-ancestors or report, and what " +
-		"precedes it is not covered.",
+	Advice: "Send the policy as a header: a meta element cannot restrict frame-ancestors or report, " +
+		"and what precedes it is not covered.",
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(!e.has(fieldCSP), "The policy is that of a meta element; the response has no Content-Security-Policy field.").About(fieldCSP)
+		return rule.FailIf(!e.has(fieldCSP),
+			"The policy is that of a meta element; the response has no Content-Security-Policy field.").About(fieldCSP)
 	},
 }, {
 	Code: "headers.csp.scripts.unrestricted", Severity: diag.Warning, Category: factorPolicy,
@@ -61,33 +63,36 @@ var policyRules = rule.Rules[*evidence]{{
 		"Content-Security-Policy-Report-Only first.",
 	Fails: func(e *evidence) rule.Failures {
 		a := &e.runs.InlineScript
-		return rule.FailIf(a.Runs && a.By == "", "The policy has neither script-src nor default-src, so any injected script runs.").About("script-src")
+		return rule.FailIf(a.Runs && a.By == "",
+			"The policy has neither script-src nor default-src, so any injected script runs.").About("script-src")
 	},
 }, {
 	Code: "headers.csp.scripts.inline", Severity: diag.Warning, Category: factorPolicy,
 	DependsOn: []diag.Code{"headers.csp.scripts.unrestricted"}, Ref: "CSP Level 3 section 6.7.3.2",
 	Title: "'unsafe-inline' lets injected scripts run", Requirement: "Inline scripts need a nonce or a hash",
-	Advice: "Give each inline script a nonce that is new for each response, or list its hash, and move event handlers into scripts; " +
-		"browsers then ignore 'unsafe-inline'.",
+	Advice: "Give each inline script a nonce that is new for each response, or list its hash, and move event handlers " +
+		"into scripts; browsers then ignore 'unsafe-inline'.",
 	Fails: func(e *evidence) rule.Failures {
 		a := &e.runs.InlineScript
-		return rule.FailIf(a.Runs, "%s allows 'unsafe-inline' without a nonce or a hash: an injected script runs as the page's own.", e.by(a)).
+		return rule.FailIf(a.Runs,
+			"%s allows 'unsafe-inline' without a nonce or a hash: an injected script runs as the page's own.", e.by(a)).
 			About(a.By)
 	},
 }, {
 	Code: "headers.csp.scripts.handlers", Severity: diag.Warning, Category: factorPolicy,
 	DependsOn: []diag.Code{"headers.csp.scripts.inline"}, Ref: "CSP Level 3 section 6.8.2",
 	Title: "Injected event handlers run", Requirement: "Injected event handlers do not run",
-	Advice: "Set script-src-attr 'none', or leave event handlers to script-src, and attach the page's own handlers in script files; " +
-		"where one must stay in an attribute, list its hash with 'unsafe-hashes'.",
+	Advice: "Set script-src-attr 'none', or leave event handlers to script-src, and attach the page's own handlers in " +
+		"script files; where one must stay in an attribute, list its hash with 'unsafe-hashes'.",
 	Fails: func(e *evidence) rule.Failures {
 		a := &e.runs.EventHandler
 		if a.Runs && a.By == "" {
-			return rule.Fail("The policy restricts script elements by script-src-elem alone: without script-src-attr, script-src and default-src " +
-				"nothing governs event handlers, and an injected onerror runs.").About("script-src-attr")
+			return rule.Fail("The policy restricts script elements by script-src-elem alone: without script-src-attr, " +
+				"script-src and default-src nothing governs event handlers, and an injected onerror runs.").About("script-src-attr")
 		}
-		return rule.FailIf(a.Runs, "%s allows 'unsafe-inline' for event handlers: an injected onerror runs, although injected script "+
-			"elements do not.", e.by(a)).About(a.By)
+		return rule.FailIf(a.Runs,
+			"%s allows 'unsafe-inline' for event handlers: an injected onerror runs, "+
+				"although injected script elements do not.", e.by(a)).About(a.By)
 	},
 }, {
 	Code: "headers.csp.scripts.broad", Severity: diag.Warning, Category: factorPolicy,
@@ -97,22 +102,24 @@ var policyRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) rule.Failures {
 		a := &e.runs.ForeignScript
 		found := fromAnyone(a)
-		return rule.FailIf(len(found) > 0, "%s allows %s, from which anyone can serve a script.", e.by(a), phrase.Quote(strings.Join(found, " "))).
+		return rule.FailIf(len(found) > 0, "%s allows %s, from which anyone can serve a script.", e.by(a),
+			phrase.Quote(strings.Join(found, " "))).
 			About(a.By)
 	},
 }, {
 	Code: "headers.csp.scripts.bypass", Severity: diag.Warning, Category: factorPolicy,
 	DependsOn: []diag.Code{"headers.csp.scripts.broad"}, Ref: "CSP Level 3 section 8.4",
 	Title: "Allowed host serves arbitrary scripts", Requirement: "No allowed host serves arbitrary scripts",
-	Advice: "Replace the host with the full path of the file, or with a nonce and 'strict-dynamic'; or serve the file " +
-		"yourself.",
+	Advice: "Replace the host with the full path of the file, or with a nonce and 'strict-dynamic'; " +
+		"or serve the file yourself.",
 	Fails: func(e *evidence) rule.Failures {
 		a := &e.runs.ForeignScript
 		found := bypasses(a)
 		return rule.FailEach(found, func(source string) rule.Failures {
 			b, _ := bypassOf(source)
 			return rule.Fail("%s allows %s: %s %s.", e.by(a), source, strings.TrimPrefix(b.Host, "."), b.Reason).About(source)
-		}).Together("%s allows %d hosts that serve arbitrary scripts, the first of them %s.", e.by(a), len(found), first(found))
+		}).Together("%s allows %d hosts that serve arbitrary scripts, the first of them %s.", e.by(a), len(found),
+			first(found))
 	},
 }, {
 	Code: "headers.csp.scripts.eval", Severity: diag.Warning, Category: factorPolicy,
@@ -122,12 +129,13 @@ var policyRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) rule.Failures {
 		a := &e.runs.Eval
 		if a.Runs && a.By == "" {
-			f := rule.Fail("The policy has neither script-src nor default-src, and script-src-elem does not govern eval: text that reaches " +
-				"it runs as code.").About("script-src")
+			f := rule.Fail("The policy has neither script-src nor default-src, and script-src-elem does not govern eval: " +
+				"text that reaches it runs as code.").About("script-src")
 			f[0].Advice = "Add script-src with the sources of script-src-elem."
 			return f
 		}
-		return rule.FailIf(a.Runs, "%s allows 'unsafe-eval': text that reaches eval or a template library runs as code.", e.by(a)).About(a.By)
+		return rule.FailIf(a.Runs, "%s allows 'unsafe-eval': text that reaches eval or a template library runs as code.",
+			e.by(a)).About(a.By)
 	},
 }, {
 	Code: "headers.csp.scripts.dynamic", Severity: diag.Warning, Category: factorPolicy,
@@ -141,7 +149,8 @@ var policyRules = rule.Rules[*evidence]{{
 		if d == nil {
 			return nil
 		}
-		return rule.Fail("%s has 'strict-dynamic' and neither a nonce nor a hash: no script of the page runs.", d.Name).About(d.Name)
+		return rule.Fail("%s has 'strict-dynamic' and neither a nonce nor a hash: no script of the page runs.", d.Name).
+			About(d.Name)
 	},
 }, {
 	Code: "headers.csp.insecure", Severity: diag.Warning, Category: factorPolicy,
@@ -150,7 +159,8 @@ var policyRules = rule.Rules[*evidence]{{
 	Advice: "Write https instead of http, or add upgrade-insecure-requests.", When: (*evidence).secure,
 	Fails: func(e *evidence) rule.Failures {
 		found := e.insecureSources()
-		return rule.FailIf(len(found) > 0, "The policy of this HTTPS page allows %s.", phrase.Quote(strings.Join(found, " "))).About(fieldCSP)
+		return rule.FailIf(len(found) > 0, "The policy of this HTTPS page allows %s.",
+			phrase.Quote(strings.Join(found, " "))).About(fieldCSP)
 	},
 }, {
 	Code: "headers.csp.blocks", Severity: diag.Warning, Category: factorPolicy,
@@ -161,8 +171,10 @@ var policyRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) rule.Failures {
 		found := e.blocked()
 		return rule.FailEach(found, func(b block) rule.Failures {
-			return rule.Fail("The page has %s, which %s of its policy blocks.", phrase.Quote(b.what), b.directive).About(b.directive)
-		}).Together("The policy blocks %d parts of the page, the first of them %s by %s.", len(found), phrase.Quote(first(found).what),
+			return rule.Fail("The page has %s, which %s of its policy blocks.", phrase.Quote(b.what), b.directive).
+				About(b.directive)
+		}).Together("The policy blocks %d parts of the page, the first of them %s by %s.", len(found),
+			phrase.Quote(first(found).what),
 			first(found).directive)
 	},
 }, {
@@ -171,7 +183,8 @@ var policyRules = rule.Rules[*evidence]{{
 	Title: "object-src is not restricted", Requirement: "object-src is restricted",
 	Advice: "Add object-src 'none' unless the page embeds plug-ins.",
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.runs.Plugin.Runs, "The policy lets object and embed elements load from anywhere.").About("object-src")
+		return rule.FailIf(e.runs.Plugin.Runs, "The policy lets object and embed elements load from anywhere.").
+			About("object-src")
 	},
 }, {
 	Code: "headers.csp.base", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
@@ -179,14 +192,15 @@ var policyRules = rule.Rules[*evidence]{{
 	Title: "base-uri is not restricted", Requirement: "base-uri is restricted",
 	Advice: "Add base-uri 'none', or 'self' if the page has a base element: default-src does not cover it.",
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.runs.Base.Runs, "An injected base element can redirect the page's relative URLs to another site.").About("base-uri")
+		return rule.FailIf(e.runs.Base.Runs,
+			"An injected base element can redirect the page's relative URLs to another site.").About("base-uri")
 	},
 }, {
 	Code: "headers.csp.nonce", Severity: diag.Warning, Category: factorPolicy, Reads: []rule.Source{fromForeign},
 	DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 8.1",
 	Title: "Nonce is the same in two answers", Requirement: "No nonce was seen twice",
-	Advice: "Make a new random nonce for each response, and let no cache keep the page; a nonce that is known " +
-		"vouches for injected scripts.",
+	Advice: "Make a new random nonce for each response, and let no cache keep the page; " +
+		"a nonce that is known vouches for injected scripts.",
 	Fails: func(e *evidence) rule.Failures {
 		n := e.reusedNonce()
 		return rule.FailIf(n != "", "The server sent the nonce %s twice, for two requests.", phrase.Quote(n)).About(fieldCSP)
@@ -198,7 +212,8 @@ var policyRules = rule.Rules[*evidence]{{
 	Advice: "Use at least 16 random bytes for each nonce, in base64.",
 	Fails: func(e *evidence) rule.Failures {
 		n := e.shortNonce()
-		return rule.FailIf(n != "", "The nonce %s has %d characters, and 128 bits take 22: an attacker can guess it.", phrase.Quote(n), len(n)).
+		return rule.FailIf(n != "", "The nonce %s has %d characters, and 128 bits take 22: an attacker can guess it.",
+			phrase.Quote(n), len(n)).
 			About(fieldCSP)
 	},
 }}
@@ -283,14 +298,15 @@ var faultTexts = map[csp.Kind]string{
 // outdated describes the directives that were removed from the specification.
 var outdated = map[string]string{
 	"block-all-mixed-content": "is no longer needed: browsers upgrade or block mixed content by themselves",
-	"plugin-types":            "was taken out of browsers together with plug-ins; object-src restricts what is left of them",
-	"prefetch-src":            "was given up: default-src governs what is prefetched",
-	"navigate-to":             "was given up before browsers knew it",
-	"referrer":                "was replaced by the field Referrer-Policy",
-	"reflected-xss":           "switched a filter that browsers have taken out",
-	"require-sri-for":         "was given up before browsers knew it",
-	"policy-uri":              "was known to early versions of Firefox only",
-	"disown-opener":           "was replaced by the field Cross-Origin-Opener-Policy",
+	"plugin-types": "was taken out of browsers together with plug-ins; object-src restricts what is left " +
+		"of them",
+	"prefetch-src":    "was given up: default-src governs what is prefetched",
+	"navigate-to":     "was given up before browsers knew it",
+	"referrer":        "was replaced by the field Referrer-Policy",
+	"reflected-xss":   "switched a filter that browsers have taken out",
+	"require-sri-for": "was given up before browsers knew it",
+	"policy-uri":      "was known to early versions of Firefox only",
+	"disown-opener":   "was replaced by the field Cross-Origin-Opener-Policy",
 }
 
 // describe puts a fault into a sentence.

@@ -19,12 +19,13 @@ var framingRules = rule.Rules[*evidence]{{
 	Code: "headers.frame_options.missing", Severity: diag.Warning, Category: factorFraming,
 	Ref:   "CSP Level 3 section 6.4.2",
 	Title: "Any site may embed the page", Requirement: "Other sites cannot embed the page",
-	Advice: "Send X-Frame-Options: SAMEORIGIN, or frame-ancestors in Content-Security-Policy with the sites that " +
-		"embed the page on purpose.",
+	Advice: "Send X-Frame-Options: SAMEORIGIN, or frame-ancestors in Content-Security-Policy with " +
+		"the sites that embed the page on purpose.",
 	When: (*evidence).isPage,
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.frameOption() == "" && len(e.frameAncestors()) == 0 && !e.has("X-Frame-Options"),
-			"The page has neither X-Frame-Options nor frame-ancestors: a site can embed it invisibly and trick visitors into clicking in it (clickjacking).").
+			"The page has neither X-Frame-Options nor frame-ancestors: "+
+				"a site can embed it invisibly and trick visitors into clicking in it (clickjacking).").
 			About("X-Frame-Options").Suggesting("X-Frame-Options: SAMEORIGIN")
 	},
 }, {
@@ -32,11 +33,12 @@ var framingRules = rule.Rules[*evidence]{{
 	DependsOn: []diag.Code{"headers.frame_options.missing"}, Ref: "HTML Standard, The X-Frame-Options header",
 	Title:       "X-Frame-Options has a value that browsers ignore",
 	Requirement: "X-Frame-Options has a value that browsers know",
-	Advice: "Send DENY or SAMEORIGIN; for single sites use frame-ancestors in Content-Security-Policy instead of " +
-		"ALLOW-FROM.",
+	Advice: "Send DENY or SAMEORIGIN; for single sites use frame-ancestors in " +
+		"Content-Security-Policy instead of ALLOW-FROM.",
 	When: func(e *evidence) bool { return e.has("X-Frame-Options") && len(e.frameAncestors()) == 0 },
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.frameOption() == "", "X-Frame-Options is %s, which browsers ignore: any site may embed the page.",
+		return rule.FailIf(e.frameOption() == "",
+			"X-Frame-Options is %s, which browsers ignore: any site may embed the page.",
 			phrase.Quote(e.value("X-Frame-Options"))).About("X-Frame-Options").Suggesting(e.newFraming())
 	},
 }, {
@@ -47,7 +49,8 @@ var framingRules = rule.Rules[*evidence]{{
 		"differ, browsers refuse to embed the page at all.",
 	When: (*evidence).isPage,
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(len(words(e.value("X-Frame-Options"))) > 1, "X-Frame-Options is %s.", phrase.Quote(e.value("X-Frame-Options"))).About("X-Frame-Options")
+		return rule.FailIf(len(words(e.value("X-Frame-Options"))) > 1, "X-Frame-Options is %s.",
+			phrase.Quote(e.value("X-Frame-Options"))).About("X-Frame-Options")
 	},
 }, {
 	Code: "headers.csp.ancestors", Severity: diag.Warning, Category: factorFraming,
@@ -58,7 +61,8 @@ var framingRules = rule.Rules[*evidence]{{
 	When:        func(e *evidence) bool { return len(e.frameAncestors()) > 0 },
 	Fails: func(e *evidence) rule.Failures {
 		a := &e.runs.Embedding
-		return rule.FailIf(a.Runs, "%s allows %s.", e.by(a), phrase.Quote(strings.Join(a.Sources, " "))).About("frame-ancestors")
+		return rule.FailIf(a.Runs, "%s allows %s.", e.by(a), phrase.Quote(strings.Join(a.Sources, " "))).
+			About("frame-ancestors")
 	},
 }}
 
@@ -68,7 +72,8 @@ func (e *evidence) newFraming() string {
 	if strings.EqualFold(strings.TrimSuffix(option, ":"), "ALLOW-FROM") {
 		origin = strings.TrimSuffix(strings.TrimSpace(origin), "/")
 		existing := e.values(fieldCSP)
-		if s, ok := csp.ParseSource(origin); !ok || s.Host == "" || len(existing) > 1 || len(csp.ParseList(e.value(fieldCSP))) > 1 {
+		if s, ok := csp.ParseSource(origin); !ok || s.Host == "" || len(existing) > 1 ||
+			len(csp.ParseList(e.value(fieldCSP))) > 1 {
 			return ""
 		}
 		policy := ""
@@ -87,7 +92,8 @@ var fieldRules = rule.Rules[*evidence]{{
 	Advice: "Send X-Content-Type-Options: nosniff with every response.",
 	When:   func(e *evidence) bool { return !e.redirects() },
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(!e.has("X-Content-Type-Options"), "Without X-Content-Type-Options browsers may run an uploaded file as a script or style.").
+		return rule.FailIf(!e.has("X-Content-Type-Options"),
+			"Without X-Content-Type-Options browsers may run an uploaded file as a script or style.").
 			About("X-Content-Type-Options").Suggesting(nosniff)
 	},
 }, {
@@ -96,7 +102,8 @@ var fieldRules = rule.Rules[*evidence]{{
 	Title: "X-Content-Type-Options is not nosniff and is ignored", Requirement: "X-Content-Type-Options is nosniff",
 	Advice: "Send X-Content-Type-Options: nosniff; there is no other value.",
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(!e.nosniff(), "X-Content-Type-Options is %s, which does nothing.", phrase.Quote(e.value("X-Content-Type-Options"))).
+		return rule.FailIf(!e.nosniff(), "X-Content-Type-Options is %s, which does nothing.",
+			phrase.Quote(e.value("X-Content-Type-Options"))).
 			About("X-Content-Type-Options").Suggesting(nosniff)
 	},
 }, {
@@ -105,7 +112,8 @@ var fieldRules = rule.Rules[*evidence]{{
 	Advice: "Send Content-Type, such as text/html; charset=utf-8.",
 	When:   func(e *evidence) bool { return e.document != nil && len(e.page.Body) > 0 },
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.mediaType() == "", "The response has no Content-Type, so browsers guess what it is.").About("Content-Type")
+		return rule.FailIf(e.mediaType() == "", "The response has no Content-Type, so browsers guess what it is.").
+			About("Content-Type")
 	},
 }, {
 	Code: "headers.referrer.invalid", Severity: diag.Warning, Category: factorPrivacy,
@@ -124,7 +132,8 @@ var fieldRules = rule.Rules[*evidence]{{
 	Title: "Referrer-Policy sends full URLs to other sites", Requirement: "Other sites do not learn full URLs",
 	Advice: "Send strict-origin-when-cross-origin: other sites then learn the origin only.",
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(slices.Contains(leaking, e.referrer()), "With %s other sites learn the full URL of the page, including its query.", e.referrer()).
+		return rule.FailIf(slices.Contains(leaking, e.referrer()),
+			"With %s other sites learn the full URL of the page, including its query.", e.referrer()).
 			About("Referrer-Policy").Suggesting(e.newReferrer())
 	},
 }, {
@@ -133,7 +142,8 @@ var fieldRules = rule.Rules[*evidence]{{
 	Title: "Referrer-Policy sends the origin over plain HTTP too", Requirement: "The origin is sent over HTTPS only",
 	Advice: "Send strict-origin or strict-origin-when-cross-origin instead.",
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(slices.Contains(insecureReferrers, e.referrer()), "With %s the origin is also sent to sites over plain HTTP.", e.referrer()).About("Referrer-Policy")
+		return rule.FailIf(slices.Contains(insecureReferrers, e.referrer()),
+			"With %s the origin is also sent to sites over plain HTTP.", e.referrer()).About("Referrer-Policy")
 	},
 }, {
 	Code: "headers.permissions.invalid", Severity: diag.Warning, Category: factorPrivacy, Ref: "RFC 9651 section 4.2",
@@ -147,7 +157,8 @@ var fieldRules = rule.Rules[*evidence]{{
 			return nil
 		}
 		return rule.Fail("Permissions-Policy is %s, which is not a structured dictionary: browsers ignore all of it.",
-			phrase.Quote(e.value("Permissions-Policy"))).About("Permissions-Policy").Suggesting(fieldOf("Permissions-Policy", repaired(e.value("Permissions-Policy"))))
+			phrase.Quote(e.value("Permissions-Policy"))).About("Permissions-Policy").
+			Suggesting(fieldOf("Permissions-Policy", repaired(e.value("Permissions-Policy"))))
 	},
 }, {
 	Code: "headers.permissions.ignored", Severity: diag.Warning, Category: factorPrivacy,
@@ -159,7 +170,8 @@ var fieldRules = rule.Rules[*evidence]{{
 	When: func(e *evidence) bool { return e.features.sent },
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailEach(e.features.ignored, func(i entry) rule.Failures {
-			return rule.Fail("The allowlist of %s has %s, which %s: browsers ignore the entry.", i.feature, phrase.Quote(i.text), i.why).About(i.feature)
+			return rule.Fail("The allowlist of %s has %s, which %s: browsers ignore the entry.", i.feature, phrase.Quote(i.text),
+				i.why).About(i.feature)
 		}).Suggesting(fieldOf("Permissions-Policy", cmp.Or(e.features.corrected(), repaired(e.value("Permissions-Policy")))))
 	},
 }, {
@@ -167,11 +179,13 @@ var fieldRules = rule.Rules[*evidence]{{
 	DependsOn: []diag.Code{"headers.permissions.invalid"}, Ref: "Permissions Policy section 9.2",
 	Title:       "Permissions-Policy misspells a feature",
 	Requirement: "Names of features in Permissions-Policy are spelled right",
-	Advice:      "Correct the name: browsers skip features that they do not know, and the one that was meant keeps its default.",
-	When:        func(e *evidence) bool { return e.features.sent },
+	Advice: "Correct the name: browsers skip features that they do not know, " +
+		"and the one that was meant keeps its default.",
+	When: func(e *evidence) bool { return e.features.sent },
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailEach(e.features.misspelled(), func(m [2]string) rule.Failures {
-			return rule.Fail("Permissions-Policy has the feature %s, which no browser knows; %s was probably meant.", phrase.Quote(m[0]), m[1]).About(m[0])
+			return rule.Fail("Permissions-Policy has the feature %s, which no browser knows; %s was probably meant.",
+				phrase.Quote(m[0]), m[1]).About(m[0])
 		}).Suggesting(fieldOf("Permissions-Policy", e.features.corrected()))
 	},
 }}
@@ -206,7 +220,8 @@ var hstsRules = rule.Rules[*evidence]{{
 	Advice:      "Send the header over HTTPS, and redirect HTTP there.",
 	When:        func(e *evidence) bool { return !e.secure() },
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(len(e.hsts) > 0, "%s sends Strict-Transport-Security over plain HTTP, where browsers ignore it.", e.final.URL).
+		return rule.FailIf(len(e.hsts) > 0, "%s sends Strict-Transport-Security over plain HTTP, where browsers ignore it.",
+			e.final.URL).
 			About("Strict-Transport-Security")
 	},
 }, {
@@ -243,7 +258,8 @@ var hstsRules = rule.Rules[*evidence]{{
 	Title: "max-age=0 switches Strict-Transport-Security off", Requirement: "max-age is more than 0",
 	Advice: "Raise max-age once the whole host answers over HTTPS; leave it at 0 only to withdraw HSTS.",
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.hsts[0].Age() == 0, "With max-age=0 browsers forget that the host is to be reached over HTTPS only.").
+		return rule.FailIf(e.hsts[0].Age() == 0,
+			"With max-age=0 browsers forget that the host is to be reached over HTTPS only.").
 			About("max-age").Suggesting(e.newHSTS())
 	},
 }, {
@@ -253,21 +269,23 @@ var hstsRules = rule.Rules[*evidence]{{
 	Advice: "Raise max-age in stages to 31536000, a year: browsers forget a short one between visits.",
 	Fails: func(e *evidence) rule.Failures {
 		age := e.hsts[0].Age()
-		return rule.FailIf(age < halfYear, "Browsers forget the header after %s.", phrase.Count(int64(age/time.Second), "second")).
+		return rule.FailIf(age < halfYear, "Browsers forget the header after %s.",
+			phrase.Count(int64(age/time.Second), "second")).
 			About("max-age").Suggesting(e.newHSTS())
 	},
 }, {
 	Code: "headers.hsts.duplicate", Severity: diag.Warning, Category: factorTransport,
 	DependsOn: []diag.Code{"headers.hsts.missing"}, Ref: "RFC 6797 section 8.1",
 	Title: "Strict-Transport-Security is sent more than once", Requirement: "Strict-Transport-Security is sent once",
-	Advice: "Let only one of web server, proxy and application send the header: browsers use the first, and " +
-		"preload lists refuse several.",
+	Advice: "Let only one of web server, proxy and application send the header: browsers use the first, " +
+		"and preload lists refuse several.",
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(len(e.hsts) > 1, "The header is sent %d times.", len(e.hsts)).About("Strict-Transport-Security")
 	},
 }}
 
-func isolationRule(code diag.Code, name, ref, advice string, rate func(*evidence) (valid bool, strength Strength), known map[string]Strength) rule.Rule[*evidence] {
+func isolationRule(code diag.Code, name, ref, advice string, rate func(*evidence) (valid bool, strength Strength),
+	known map[string]Strength) rule.Rule[*evidence] {
 	return rule.Rule[*evidence]{
 		Code: code, Severity: diag.Warning, Category: factorIsolation, Ref: ref, Title: name + " is invalid and ignored",
 		Requirement: name + " has a value that browsers know", Advice: advice,
@@ -278,7 +296,8 @@ func isolationRule(code diag.Code, name, ref, advice string, rate func(*evidence
 			}
 			f := rule.Fail("%s is %s, which browsers ignore.", name, phrase.Quote(e.value(name))).About(name)
 			if len(words(e.value(name))) > 1 {
-				f = rule.Fail("%s is %s: browsers ignore a list, also one of equal values.", name, phrase.Quote(e.value(name))).About(name)
+				f = rule.Fail("%s is %s: browsers ignore a list, also one of equal values.", name, phrase.Quote(e.value(name))).
+					About(name)
 				f[0].Advice = advice + " Let only one of web server, proxy and application send the header."
 			}
 			return f.Suggesting(fieldOf(name, e.meantToken(name, known)))
@@ -325,9 +344,11 @@ func (e *evidence) loadsForeign() bool {
 var isolationRules = rule.Rules[*evidence]{
 	isolationRule("headers.opener.invalid", "Cross-Origin-Opener-Policy", "HTML Standard, Cross-origin opener policies",
 		"Send one value: same-origin, same-origin-allow-popups, noopener-allow-popups or unsafe-none.", rateOpener, openers),
-	isolationRule("headers.embedder.invalid", "Cross-Origin-Embedder-Policy", "HTML Standard, Cross-origin embedder policies",
+	isolationRule("headers.embedder.invalid", "Cross-Origin-Embedder-Policy",
+		"HTML Standard, Cross-origin embedder policies",
 		"Send one value: require-corp, credentialless or unsafe-none.", rateEmbedder, embedders),
-	isolationRule("headers.resource.invalid", "Cross-Origin-Resource-Policy", "Fetch Standard, Cross-Origin-Resource-Policy header",
+	isolationRule("headers.resource.invalid", "Cross-Origin-Resource-Policy",
+		"Fetch Standard, Cross-Origin-Resource-Policy header",
 		"Send one value: same-origin, same-site or cross-origin.", rateResource, resources),
 }
 
@@ -359,7 +380,9 @@ func (e *evidence) access(origin string, answer *fetch.Hop) access {
 	return access{
 		origin: origin, allowed: text(strings.Join(allowed, ", ")), several: len(allowed) > 1,
 		credentials: strings.Join(values("Access-Control-Allow-Credentials"), ", ") == "true",
-		vary:        slices.ContainsFunc(words(strings.Join(values("Vary"), ",")), func(w string) bool { return w == "origin" || w == "*" }),
+		vary: slices.ContainsFunc(words(strings.Join(values("Vary"), ",")), func(w string) bool {
+			return w == "origin" || w == "*"
+		}),
 	}
 }
 
@@ -391,28 +414,35 @@ var sharingRules = rule.Rules[*evidence]{{
 	Advice: "Make the server answer requests with an Origin field, and OPTIONS, at once: a refusal is an answer too.",
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(silent(e.probes.preflight) || silent(e.probes.foreign) || silent(e.probes.null),
-			"Which other sites may read the page is not known: a request with an Origin field was not answered in time.").About("Origin")
+			"Which other sites may read the page is not known: a request with an Origin field was not answered in time.").
+			About("Origin")
 	},
 }, {
 	Code: "headers.cors.reflected", Severity: diag.Error, Category: factorSharing,
 	Ref:         "Fetch Standard, CORS protocol and credentials",
 	Title:       "CORS lets any site read with the visitor's credentials",
 	Requirement: "CORS gives credentials to no foreign site",
-	Advice:      "Compare Origin with a list of the sites that may read, and send no Access-Control-Allow-Origin to others.",
+	Advice: "Compare Origin with a list of the sites that may read, " +
+		"and send no Access-Control-Allow-Origin to others.",
 	Fails: func(e *evidence) rule.Failures {
 		a, ok := e.find(func(a access) bool { return a.origin == foreignOrigin && a.allowed == a.origin && a.credentials })
-		return rule.FailIf(ok, "The site answers the origin %s with that origin in Access-Control-Allow-Origin and with Access-Control-Allow-Credentials: "+
-			"any site can read what a visitor sees when logged in.", a.origin).About(fieldCORS)
+		return rule.FailIf(ok,
+			"The site answers the origin %s with that origin in Access-Control-Allow-Origin and with "+
+				"Access-Control-Allow-Credentials: any site can read what a visitor sees when logged in.", a.origin).
+			About(fieldCORS)
 	},
 }, {
 	Code: "headers.cors.star_credentials", Severity: diag.Warning, Category: factorSharing,
 	Ref:         "Fetch Standard, CORS protocol and credentials",
 	Title:       "Access-Control-Allow-Origin: * does not work with credentials",
 	Requirement: "Access-Control-Allow-Origin: * comes without credentials",
-	Advice:      "Remove Access-Control-Allow-Credentials if the content is public; otherwise name the one origin that may read it.",
+	Advice: "Remove Access-Control-Allow-Credentials if the content is public; " +
+		"otherwise name the one origin that may read it.",
 	Fails: func(e *evidence) rule.Failures {
 		_, ok := e.find(func(a access) bool { return a.allowed == "*" && a.credentials })
-		return rule.FailIf(ok, "The response has Access-Control-Allow-Origin: * with Access-Control-Allow-Credentials: true: browsers refuse requests with credentials.").
+		return rule.FailIf(ok,
+			"The response has Access-Control-Allow-Origin: * with Access-Control-Allow-Credentials: true: "+
+				"browsers refuse requests with credentials.").
 			About(fieldCORS)
 	},
 }, {
@@ -421,7 +451,8 @@ var sharingRules = rule.Rules[*evidence]{{
 	Advice: "Remove null from the allowed origins: any site can make a request with it from a sandboxed frame.",
 	Fails: func(e *evidence) rule.Failures {
 		_, ok := e.find(func(a access) bool { return strings.EqualFold(a.allowed, "null") })
-		return rule.FailIf(ok, "The site allows the origin null, which any site can use through a sandboxed frame.").About(fieldCORS)
+		return rule.FailIf(ok, "The site allows the origin null, which any site can use through a sandboxed frame.").
+			About(fieldCORS)
 	},
 }, {
 	Code: "headers.cors.invalid", Severity: diag.Warning, Category: factorSharing, Ref: "Fetch Standard, CORS check",
@@ -443,7 +474,9 @@ var sharingRules = rule.Rules[*evidence]{{
 		_, differs := e.find(func(a access) bool {
 			return a.allowed != first.allowed && a.allowed != "*" && a.allowed != "" && !a.vary && a.origin != ""
 		})
-		return rule.FailIf(differs, "Access-Control-Allow-Origin differs between requests with and without Origin, and Vary does not name Origin.").About("Vary")
+		return rule.FailIf(differs,
+			"Access-Control-Allow-Origin differs between requests with and without Origin, and Vary does not name Origin.").
+			About("Vary")
 	},
 }}
 

@@ -242,8 +242,8 @@ var securityTxtRules = rule.Rules[*evidence]{{
 	Code: "headers.security_txt.missing", Severity: diag.Info,
 	DependsOn: []diag.Code{"headers.security_txt.unknown"}, Ref: "RFC 9116 section 3",
 	Title: "No security.txt", Requirement: "A security.txt says where to report vulnerabilities",
-	Advice: "Publish /.well-known/security.txt with Contact and Expires, so that whoever finds a vulnerability knows " +
-		"where to report it.",
+	Advice: "Publish /.well-known/security.txt with Contact and Expires, " +
+		"so that whoever finds a vulnerability knows where to report it.",
 	When: func(e *evidence) bool { // a name that only leads to another one over HTTP may leave HTTPS to that
 		return e.security.Final() != nil || strings.EqualFold(e.self.Hostname(), e.req.URL.Host().Name())
 	},
@@ -259,8 +259,8 @@ var securityTxtRules = rule.Rules[*evidence]{{
 	Code: "headers.security_txt.invalid", Severity: diag.Warning,
 	DependsOn: []diag.Code{"headers.security_txt.missing"}, Ref: "RFC 9116 section 2.5",
 	Title: "security.txt does not meet RFC 9116", Requirement: "security.txt meets RFC 9116",
-	Advice: "Write one field in a line, with at least one Contact that is a URI and one Expires, and serve the file as " +
-		"text/plain.",
+	Advice: "Write one field in a line, with at least one Contact that is a URI and one Expires, " +
+		"and serve the file as text/plain.",
 	Fails: func(e *evidence) rule.Failures { return slices.Clone(e.contacts.faults) },
 }, {
 	Code: "headers.security_txt.expired", Severity: diag.Warning,
@@ -292,8 +292,9 @@ var securityTxtRules = rule.Rules[*evidence]{{
 	Code: "headers.security_txt.long", Severity: diag.Info, DependsOn: []diag.Code{"headers.security_txt.expired"},
 	Ref:   "RFC 9116 section 2.5.5",
 	Title: "security.txt expires more than a year ahead", Requirement: "security.txt expires within a year",
-	Advice: "Set Expires to a time less than a year ahead, so that reporters can trust that the contacts are looked after.",
-	When:   expires,
+	Advice: "Set Expires to a time less than a year ahead, " +
+		"so that reporters can trust that the contacts are looked after.",
+	When: expires,
 	Fails: func(e *evidence) rule.Failures {
 		at := e.contacts.Expires
 		return rule.FailIf(at.After(e.now.Add(longestSecurityTxt)), "security.txt expires on %s.", at.Format(time.DateOnly)).
@@ -303,8 +304,8 @@ var securityTxtRules = rule.Rules[*evidence]{{
 	Code: "headers.security_txt.canonical", Severity: diag.Info,
 	DependsOn: []diag.Code{"headers.security_txt.missing"}, Ref: "RFC 9116 section 2.5.2",
 	Title: "Canonical of security.txt names another URL", Requirement: "Canonical of security.txt names its URL",
-	Advice: "Add the URL as another Canonical, or remove it from this host: reporters are told not to trust a file from " +
-		"elsewhere.",
+	Advice: "Add the URL as another Canonical, or remove it from this host: " +
+		"reporters are told not to trust a file from elsewhere.",
 	When: func(e *evidence) bool { return len(e.contacts.Canonical) > 0 },
 	Fails: func(e *evidence) rule.Failures {
 		s := e.contacts

@@ -151,7 +151,8 @@ func withoutVersions(server string) string {
 		opens, closes := strings.Count(word, "("), strings.Count(word, ")")
 		if depth == 0 && opens == 0 {
 			name, _, _ := strings.Cut(word, "/")
-			if name != "" && len(kept) == 0 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_") == "" {
+			if name != "" && len(kept) == 0 &&
+				strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_") == "" {
 				kept = append(kept, name)
 			}
 		}

@@ -31,7 +31,8 @@ func (r *Report) View() *view.View {
 	o := r.Observatory
 	v.Fact("grade", view.If(o.Grade != "", fmt.Sprintf("%s (HTTP Observatory, %d points)", o.Grade, o.Score)))
 	if p := &r.SecurityHeaders.ContentSecurityPolicy; p.Present {
-		v.Fact("policy lets run", cmp.Or(phrase.Series(running(&p.Runs), 3), "nothing injected"), "headers.csp.scripts", "headers.csp.objects",
+		v.Fact("policy lets run", cmp.Or(phrase.Series(running(&p.Runs), 3), "nothing injected"), "headers.csp.scripts",
+			"headers.csp.objects",
 			"headers.csp.base")
 	}
 	v.Fact("cookies", r.cookies(), "headers.cookies")

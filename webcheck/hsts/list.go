@@ -105,7 +105,8 @@ func PreloadList(env *diag.Env) (*List, error) {
 // topLevel are the top-level domains that are preloaded as a whole, with all names below them: the entries with one
 // label and the policy public-suffix of Chromium's net/http/transport_security_state_static.json, at the commit of
 // topLevelSource. Registries announce new ones, and none has been taken back.
-var topLevel = []string{"android", "app", "bank", "chrome", "dev", "foo", "gle", "gmail", "google", "hangout", "insurance",
+var topLevel = []string{"android", "app", "bank", "chrome", "dev", "foo", "gle", "gmail", "google", "hangout",
+	"insurance",
 	"meet", "new", "page", "play", "search", "youtube"}
 
 const topLevelSource = "chromium 007cea8, top-level domains"

@@ -218,15 +218,17 @@ func has(directive string, is bool) (bool, string) {
 
 // redirectIssue lists what hstspreload.org finds wrong with redirects, and what that means.
 var redirectIssue = map[Issue]string{
-	"redirects.http.no_redirect":             "http://DOMAIN/ does not redirect to https://DOMAIN/.",
-	"redirects.http.www_first":               "The first redirect from http://DOMAIN/ leads to www.DOMAIN, not to https://DOMAIN/.",
+	"redirects.http.no_redirect": "http://DOMAIN/ does not redirect to https://DOMAIN/.",
+	"redirects.http.www_first": "The first redirect from http://DOMAIN/ leads to www.DOMAIN, not to " +
+		"https://DOMAIN/.",
 	"redirects.http.first_redirect.insecure": "The first redirect from http://DOMAIN/ does not lead to https://DOMAIN/.",
 	"redirects.http.first_redirect.invalid":  "http://DOMAIN/ redirects to https://DOMAIN/, which did not answer.",
-	"redirects.http.first_redirect.no_hsts":  "http://DOMAIN/ redirects to a page whose header does not meet the requirements.",
-	"redirects.insecure.initial":             "https://DOMAIN/ redirects to plain HTTP.",
-	"redirects.insecure.subsequent":          "One of the redirects leads back to plain HTTP.",
-	"redirects.too_many":                     "There are more than 3 redirects.",
-	"redirects.follow_error":                 "One of the redirects leads to a page that could not be fetched.",
+	"redirects.http.first_redirect.no_hsts": "http://DOMAIN/ redirects to a page whose header does " +
+		"not meet the requirements.",
+	"redirects.insecure.initial":    "https://DOMAIN/ redirects to plain HTTP.",
+	"redirects.insecure.subsequent": "One of the redirects leads back to plain HTTP.",
+	"redirects.too_many":            "There are more than 3 redirects.",
+	"redirects.follow_error":        "One of the redirects leads to a page that could not be fetched.",
 }
 
 func (e *evidence) redirectRequirement() (met bool, detail string) {

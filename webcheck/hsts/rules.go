@@ -23,8 +23,10 @@ var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 		siteRules.With(rule.Rule[*evidence]{Reads: []rule.Source{ground.SourceServer}, Category: factorHTTPS}),
 		headerRules.With(rule.Rule[*evidence]{Reads: fromAnswer, Category: factorHeader, When: present}),
 		durationRules.With(rule.Rule[*evidence]{Reads: fromAnswer, Category: factorDuration}),
-		redirectRules.With(rule.Rule[*evidence]{Reads: []rule.Source{ground.SourceAnswer, sourceHTTP, sourceChain}, Category: factorRedirect,
-			HoldsWhenUnanswered: true}),
+		redirectRules.With(rule.Rule[*evidence]{
+			Reads: []rule.Source{ground.SourceAnswer, sourceHTTP, sourceChain}, Category: factorRedirect,
+			HoldsWhenUnanswered: true,
+		}),
 		wwwRules.With(rule.Rule[*evidence]{Reads: []rule.Source{ground.SourceAnswer, sourceWWW}, Category: factorScope,
 			DependsOn: []diag.Code{needsHTTPS}}),
 		preloadRules.With(rule.Rule[*evidence]{Category: factorPreload}))
@@ -77,8 +79,8 @@ var serverRules = ground.Server[*evidence]{Name: "HTTPS site", Seen: (*evidence)
 	rule.Rule[*evidence]{Fact: ground.Expired, Code: "hsts.certificate.expired", Weight: 3, Category: factorHTTPS},
 	rule.Rule[*evidence]{Fact: ground.NotYetValid, Code: "hsts.certificate.early", Weight: 1, Category: factorHTTPS},
 	rule.Rule[*evidence]{Fact: ground.Untrusted, Code: "hsts.certificate.untrusted", Weight: 3, Category: factorHTTPS,
-		Advice: "Install a certificate from a public authority, with its intermediate certificates: browsers ignore HSTS over a " +
-			"connection that they do not trust."},
+		Advice: "Install a certificate from a public authority, with its intermediate certificates: browsers ignore HSTS " +
+			"over a connection that they do not trust."},
 	rule.Rule[*evidence]{Fact: ground.OtherName, Code: "hsts.certificate.name", Weight: 3, Category: factorHTTPS},
 	rule.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "hsts.certificate.expires_now", Weight: 2, Category: factorHTTPS},
 	rule.Rule[*evidence]{Fact: ground.Expiring, Code: "hsts.certificate.expiring", Weight: 1, Category: factorHTTPS,
@@ -121,7 +123,8 @@ var siteRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) rule.Failures {
 		t := first(e.https).TLS
 		return rule.FailIf(obsolete(t),
-			"The site agreed on %s with %s, though both TLS 1.3 and modern cipher suites were offered.", t.Version, t.CipherSuite)
+			"The site agreed on %s with %s, though both TLS 1.3 and modern cipher suites were offered.", t.Version,
+			t.CipherSuite)
 	},
 }}
 
@@ -130,9 +133,10 @@ var wwwRules = rule.Rules[*evidence]{{
 	Code: "hsts.www.cut_off", Severity: diag.Error, Weight: 8, HoldsWhenUnanswered: true, Ref: "RFC 6797 section 14.4",
 	Title:       "includeSubDomains cuts off www, which lacks valid HTTPS",
 	Requirement: "The host www speaks HTTPS where the header holds for subdomains",
-	Advice:      "Serve www over HTTPS with a valid certificate: with includeSubDomains, browsers use nothing else for it.",
-	When:        func(e *evidence) bool { return e.includesSubdomains() && e.www != nil },
-	Fails:       brokenWWW,
+	Advice: "Serve www over HTTPS with a valid certificate: with includeSubDomains, browsers use nothing else " +
+		"for it.",
+	When:  func(e *evidence) bool { return e.includesSubdomains() && e.www != nil },
+	Fails: brokenWWW,
 }, {
 	Code: "hsts.www.https", Severity: diag.Warning, Weight: 8, HoldsWhenUnanswered: true, Ref: "RFC 6797 section 14.4",
 	Title: "www does not speak valid HTTPS", Requirement: "The host www speaks HTTPS, if there is one",
@@ -231,8 +235,9 @@ var redirectRules = rule.Rules[*evidence]{{
 	Title: "Port 80 refuses connections", Requirement: "Port 80 accepts connections", Fact: ground.HTTPClosed,
 	Advice: ground.ClosedAdvice, When: answered,
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(ground.Refuses(e.http), "Port 80 of %s refuses connections, so http:// links work only in clients that try "+
-			"HTTPS by themselves, as browsers do.", e.domain).About(e.domain.String())
+		return rule.FailIf(ground.Refuses(e.http),
+			"Port 80 of %s refuses connections, so http:// links work only in clients that try "+
+				"HTTPS by themselves, as browsers do.", e.domain).About(e.domain.String())
 	},
 }, {
 	Code: "hsts.redirect.long", Severity: diag.Info, StateIfFailed: diag.Unknown, Fact: ground.LongRedirect,
@@ -240,7 +245,8 @@ var redirectRules = rule.Rules[*evidence]{{
 	Title: "Redirect is longer than what is checked", Requirement: "Every redirect is as short as what is checked",
 	Advice: "Open the site in a browser to see where it leads.", When: answered,
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(tooLong(e.https) || tooLong(e.http), "A redirect leads to a URL of more than %d octets, which was not followed.",
+		return rule.FailIf(tooLong(e.https) || tooLong(e.http),
+			"A redirect leads to a URL of more than %d octets, which was not followed.",
 			input.MaxURL)
 	},
 }, {
@@ -284,7 +290,8 @@ var redirectRules = rule.Rules[*evidence]{{
 			return nil
 		}
 		return rule.Failures{{
-			Detail: fmt.Sprintf("http://%[1]s/ redirects to the host %[2]s first, so browsers never see the HSTS header of %[1]s.",
+			Detail: fmt.Sprintf("http://%[1]s/ redirects to the host %[2]s first, "+
+				"so browsers never see the HSTS header of %[1]s.",
 				e.domain, phrase.Quote(hostOf(leads(e.http)[0]))),
 			Advice: fmt.Sprintf("Redirect http://%[1]s/ to https://%[1]s/ first, and from there to %[2]s.", e.domain,
 				phrase.Quote(hostOf(leads(e.http)[0]))),
@@ -301,7 +308,8 @@ var redirectRules = rule.Rules[*evidence]{{
 		next := e.afterRedirect()
 		fields := fieldsOf(next)
 		return rule.FailIf(len(fields) == 0 || !Parse(fields[0]).Valid(),
-			"https://%s/ sends a valid header, but %s, to which plain HTTP redirects, does not.", e.domain, phrase.Quote(next.URL))
+			"https://%s/ sends a valid header, but %s, to which plain HTTP redirects, does not.", e.domain,
+			phrase.Quote(next.URL))
 	},
 }, {
 	Code: "hsts.redirect.downgrade", Severity: diag.Error, Weight: 8, DependsOn: []diag.Code{needsHTTPS},

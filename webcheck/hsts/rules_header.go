@@ -51,15 +51,17 @@ func (e *evidence) beginning() string {
 	}
 }
 
-const stageAdvice = "raise it in stages while nothing breaks: 300, 604800 (a week), 2592000 (a month), 63072000 (two years)."
+const stageAdvice = "raise it in stages while nothing breaks: 300, 604800 (a week), 2592000 (a month), " +
+	"63072000 (two years)."
 
 var headerRules = rule.Rules[*evidence]{
 	{
 		Code: lineRule, Severity: diag.Error, StateIfFailed: diag.Missing, DependsOn: needsTrust, Ref: "RFC 9112 section 5",
 		Title: "HSTS header line is malformed or misspelled", Requirement: "Every line of the HSTS header can be read",
-		Advice: "Write the field on one line: the name Strict-Transport-Security, a colon, and the directives, separated by semicolons.",
-		When:   answered,
-		Fails:  lostLines,
+		Advice: "Write the field on one line: the name Strict-Transport-Security, a colon, and the directives, " +
+			"separated by semicolons.",
+		When:  answered,
+		Fails: lostLines,
 	},
 	{
 		Code: "hsts.header.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 20,
@@ -72,7 +74,8 @@ var headerRules = rule.Rules[*evidence]{
 			if len(fieldsOf(first(e.http))) > 0 {
 				only = ", and browsers ignore the one that plain HTTP sends"
 			}
-			return rule.FailIf(!present(e), "The response from https://%s/ (status %d) has no Strict-Transport-Security header%s.",
+			return rule.FailIf(!present(e),
+				"The response from https://%s/ (status %d) has no Strict-Transport-Security header%s.",
 				e.domain, first(e.https).StatusCode, only).Suggesting(e.beginning())
 		},
 	},
@@ -81,17 +84,18 @@ var headerRules = rule.Rules[*evidence]{
 		DependsOn: append(slices.Clone(needsTrust), lineRule),
 		Ref:       "hstspreload.org, \"Continued Requirements\"",
 		Title:     "Preloaded domain sends no HSTS header", Requirement: "A preloaded domain sends an HSTS header",
-		Advice: "Send Strict-Transport-Security with every HTTPS response: clients without the preload list " +
-			"have nothing else.",
+		Advice: "Send Strict-Transport-Security with every HTTPS response: " +
+			"clients without the preload list have nothing else.",
 		When: func(e *evidence) bool { return e.listed() },
 		Fails: func(e *evidence) rule.Failures {
 			if e.wholeSuffix() {
-				return rule.FailIf(!present(e), "All names below %[2]s are on the preload list, so browsers open %[1]s over HTTPS only, "+
-					"from the first visit on. It sends no Strict-Transport-Security header for other clients.",
+				return rule.FailIf(!present(e),
+					"All names below %[2]s are on the preload list, so browsers open %[1]s over HTTPS only, "+
+						"from the first visit on. It sends no Strict-Transport-Security header for other clients.",
 					e.domain, e.entry.Name).Suggesting(e.listedValue())
 			}
-			return rule.FailIf(!present(e), "%s is covered by the preload list (as %s), but sends no "+
-				"Strict-Transport-Security header.",
+			return rule.FailIf(!present(e), "%s is covered by the preload list (as %s), "+
+				"but sends no Strict-Transport-Security header.",
 				e.domain, e.entry.Name).Suggesting(e.listedValue())
 		},
 	},
@@ -156,8 +160,8 @@ var headerRules = rule.Rules[*evidence]{
 // lineRule is the rule about lines that were meant as the header, or a part of it.
 const lineRule diag.Code = "hsts.header.line"
 
-// lostLines fails for the lines of the answer that were meant as the header or a part of it, but are not: malformed ones,
-// and fields whose name is misspelt. Where browsers know from elsewhere to use HTTPS, that is a warning.
+// lostLines fails for the lines of the answer that were meant as the header or a part of it, but are not: malformed
+// ones, and fields whose name is misspelt. Where browsers know from elsewhere to use HTTPS, that is a warning.
 func lostLines(e *evidence) (all rule.Failures) {
 	h := first(e.https)
 	for _, f := range h.Faults {
@@ -167,7 +171,8 @@ func lostLines(e *evidence) (all rule.Failures) {
 	}
 	for _, f := range h.Fields {
 		if d := phrase.Distance(strings.ToLower(f.Name), strings.ToLower(FieldName)); d > 0 && d <= maxTypos {
-			all = append(all, rule.Fail("The header field %q is not %s, so browsers do not know it.", phrase.Quote(f.Name), FieldName)...)
+			all = append(all,
+				rule.Fail("The header field %q is not %s, so browsers do not know it.", phrase.Quote(f.Name), FieldName)...)
 		}
 	}
 	for i := range all {
@@ -208,7 +213,8 @@ func misspelled(e *evidence) (all rule.Failures) {
 	for _, name := range e.header.Unknown {
 		if known := meant(name); known != "" {
 			all = append(all, rule.Failure{
-				Detail: fmt.Sprintf("Browsers skip the unknown directive %q, which was probably meant as %s.", phrase.Quote(name), known),
+				Detail: fmt.Sprintf("Browsers skip the unknown directive %q, which was probably meant as %s.", phrase.Quote(name),
+					known),
 				Target: shorten(name, maxWord), Location: e.header.Location(name),
 			})
 		}
@@ -221,7 +227,8 @@ func on(e *evidence) bool { return e.inForce() && !e.off() }
 
 // durationRules are about what a header that is in force says.
 var durationRules = rule.Rules[*evidence]{{
-	Code: "hsts.max_age.zero", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 40, Ref: "RFC 6797 section 6.1.1",
+	Code: "hsts.max_age.zero", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 40,
+	Ref:   "RFC 6797 section 6.1.1",
 	Title: "max-age=0 turns HSTS off", Requirement: "The max-age is above 0",
 	Advice: "Keep max-age=0 only to withdraw HSTS. Otherwise start with 300 and " + stageAdvice,
 	When:   func(e *evidence) bool { return e.inForce() && !e.listed() },
@@ -234,21 +241,23 @@ var durationRules = rule.Rules[*evidence]{{
 			Location: e.header.Location(nameMaxAge), Suggested: e.beginning(),
 		}}
 		if n := len(e.fields); n > 1 {
-			f[0].Detail = fmt.Sprintf("The first of %d headers, which is the one that counts, has max-age=0. It makes browsers forget "+
-				"HSTS for the site, and they skip %q.", n, phrase.Quote(strings.Join(e.fields[1:], ", ")))
-			f[0].Advice = "Remove the header with max-age=0, which a proxy or the application adds in front of the other, unless HSTS " +
-				"is to be withdrawn. Then start with 300 and " + stageAdvice
+			f[0].Detail = fmt.Sprintf("The first of %d headers, which is the one that counts, has max-age=0. It makes "+
+				"browsers forget HSTS for the site, and they skip %q.", n, phrase.Quote(strings.Join(e.fields[1:], ", ")))
+			f[0].Advice = "Remove the header with max-age=0, which a proxy or the application adds in front of the other, " +
+				"unless HSTS is to be withdrawn. Then start with 300 and " + stageAdvice
 		}
 		return f
 	},
 }, {
-	Code: "hsts.max_age.zero_listed", Severity: diag.Warning, Weight: 40, Ref: "hstspreload.org, \"Continued Requirements\"",
+	Code: "hsts.max_age.zero_listed", Severity: diag.Warning, Weight: 40,
+	Ref:   "hstspreload.org, \"Continued Requirements\"",
 	Title: "Preloaded domain sends max-age=0", Requirement: "A preloaded domain has a max-age above 0",
-	Advice: "Send the header with a max-age of a year or more: max-age=0 does not take the domain off the list, and turns HSTS off " +
-		"in clients without it.",
+	Advice: "Send the header with a max-age of a year or more: max-age=0 does not take the domain off the list, and " +
+		"turns HSTS off in clients without it.",
 	When: func(e *evidence) bool { return e.inForce() && e.listed() },
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.off(), "%s is covered by the preload list (as %s), and its header has max-age=0.", e.domain, e.entry.Name).
+		return rule.FailIf(e.off(), "%s is covered by the preload list (as %s), and its header has max-age=0.", e.domain,
+			e.entry.Name).
 			Suggesting(e.listedValue())
 	},
 }, {
@@ -285,12 +294,13 @@ var durationRules = rule.Rules[*evidence]{{
 	Code: "hsts.include_subdomains.missing", Severity: diag.Info, Weight: 8, Category: factorScope,
 	Ref:   "RFC 6797 section 14.4",
 	Title: "Subdomains are not covered", Requirement: "The header covers subdomains",
-	Advice: "Add includeSubDomains once every subdomain, including internal ones, speaks HTTPS with a valid certificate: " +
-		"browsers will use nothing else for any of them. Begin with a short max-age again.",
+	Advice: "Add includeSubDomains once every subdomain, including internal ones, speaks HTTPS with a valid " +
+		"certificate: browsers will use nothing else for any of them. Begin with a short max-age again.",
 	When: func(e *evidence) bool { return on(e) && (!e.listed() || !e.entry.IncludeSubdomains) },
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(!e.header.IncludeSubdomains,
-			"The header covers %s alone. Attackers can set cookies for it from any subdomain that is visited over HTTP.", e.domain)
+			"The header covers %s alone. Attackers can set cookies for it from any subdomain that is visited over HTTP.",
+			e.domain)
 	},
 }}
 
@@ -308,8 +318,8 @@ var preloadRules = rule.Rules[*evidence]{{
 	Ref:         "hstspreload.org, \"Opting In\"",
 	Title:       "preload is set, but the header does not meet the requirements",
 	Requirement: "The directive preload stands only in a header that meets the requirements",
-	Advice: "Remove preload until max-age is at least 31536000 and includeSubDomains is set: anyone may submit a domain that " +
-		"sends it, and a removal takes months.",
+	Advice: "Remove preload until max-age is at least 31536000 and includeSubDomains is set: anyone may submit a " +
+		"domain that sends it, and a removal takes months.",
 	When: func(e *evidence) bool {
 		return on(e) && e.header.Preload && !e.ownEntry() && !e.wholeSuffix() && checkLevel(e.domain.String()).OK()
 	},

@@ -78,7 +78,9 @@ func (e *evidence) visit(ctx context.Context, env *diag.Env) {
 			if !ok || r.To.Raw == "" {
 				return fetch.Lead{}
 			}
-			return fetch.Lead{Type: fetch.MetaRefresh, Target: r.To.Raw, Base: p.Base, After: time.Duration(r.Delay) * time.Second}
+			return fetch.Lead{
+				Type: fetch.MetaRefresh, Target: r.To.Raw, Base: p.Base, After: time.Duration(r.Delay) * time.Second,
+			}
 		},
 	})
 	if err != nil {
@@ -206,9 +208,11 @@ func (e *evidence) foreign(host string) bool {
 }
 
 var (
-	obfuscated = kit.Regexp(`(?i)(?:eval|document\.write(?:ln)?|Function)\s*\(\s*(?:unescape|atob|decodeURIComponent|String\.fromCharCode)\s*\(` +
+	obfuscated = kit.Regexp(`(?i)(?:eval|document\.write(?:ln)?|Function)\s*` +
+		`\(\s*(?:unescape|atob|decodeURIComponent|String\.fromCharCode)\s*\(` +
 		`|eval\s*\(\s*function\s*\(\s*p\s*,\s*a\s*,\s*c\s*,\s*k|unescape\s*\(\s*['"](?:%[0-9a-f]{2}){20}`)
-	exfiltrates = kit.Regexp(`(?i)api\.telegram\.org/bot|discord(?:app)?\.com/api/webhooks/|formspree\.io/|formsubmit\.co/|submit-form\.com/`)
+	exfiltrates = kit.Regexp(`(?i)api\.telegram\.org/bot|discord(?:app)?\.com/api/webhooks/|formspree\.io/|` +
+		`formsubmit\.co/|submit-form\.com/`)
 )
 
 // maxFrames bounds the frames that are examined.

@@ -117,7 +117,8 @@ func (e *evidence) counts(id *identity, t shown, n lookalike.Naming) bool {
 }
 
 // weighPresence weighs all mentions of a brand in a page.
-func (e *evidence) weighPresence(id *identity, s *survey, brand *lookalike.Target, b *presence, logos int) (weight int) {
+func (e *evidence) weighPresence(id *identity, s *survey, brand *lookalike.Target, b *presence,
+	logos int) (weight int) {
 	for where, w := range b.spots {
 		if where == inLogo && logos > maxLogos || where == inText && id.other {
 			continue

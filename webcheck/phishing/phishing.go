@@ -334,9 +334,9 @@ func heuristics(judged diag.Verdict) int {
 	return n
 }
 
-// verdict returns the verdict on the risk. It is inconclusive where the page was not examined, where no source vouches for the
-// domain by a registration or by knowing its owner, where the page asks for a secret and does not say for whom or is
-// made by what was not examined, and where an answer that did not come could have raised the risk so far that the
+// verdict returns the verdict on the risk. It is inconclusive where the page was not examined, where no source vouches
+// for the domain by a registration or by knowing its owner, where the page asks for a secret and does not say for whom
+// or is made by what was not examined, and where an answer that did not come could have raised the risk so far that the
 // verdict would be another one.
 func (e *evidence) verdict(r *Report) Verdict {
 	worst := r.RiskScore

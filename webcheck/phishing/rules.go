@@ -19,7 +19,8 @@ var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 	return slices.Concat(
 		slices.Concat(lift(brandRules.With(urlRule{Category: ofHost})), lift(hostRules.With(urlRule{Category: ofHost})),
 			lift(urlRules.With(urlRule{Category: ofURL})), lift(pathRules.With(urlRule{Category: ofURL, When: foreign})),
-			tlsRules.With(rule.Rule[*evidence]{Category: ofTLS, When: certified}), contentRules.With(rule.Rule[*evidence]{Category: ofContent})).Reading(sourcePage),
+			tlsRules.With(rule.Rule[*evidence]{Category: ofTLS, When: certified}),
+			contentRules.With(rule.Rule[*evidence]{Category: ofContent})).Reading(sourcePage),
 		registrationRules.With(rule.Rule[*evidence]{Category: ofRegistration, Reads: []rule.Source{sourceRegistration}})).
 		With(rule.Rule[*evidence]{HoldsWhenUnanswered: true})
 })

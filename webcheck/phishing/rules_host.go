@@ -54,7 +54,8 @@ var hostRules = rule.Rules[*anatomy]{{
 	Fails: func(a *anatomy) rule.Failures {
 		list := a.hostWords()
 		return rule.FailIf(len(list) > 0,
-			"The host has %s in its name, which makes it seem trustworthy; banks name their hosts after themselves.", quoted(list))
+			"The host has %s in its name, which makes it seem trustworthy; banks name their hosts after themselves.",
+			quoted(list))
 	},
 }, {
 	Code: "phishing.host.long", Severity: diag.Info, Weight: 4,

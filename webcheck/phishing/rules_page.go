@@ -34,7 +34,8 @@ var contentRules = rule.Rules[*evidence]{{
 		case e.served():
 			return nil
 		case e.site.Err != nil:
-			return rule.Fail("The page at %s could not be fetched: %s.", e.reached(), strings.TrimSuffix(e.site.Err.Message, "."))
+			return rule.Fail("The page at %s could not be fetched: %s.", e.reached(),
+				strings.TrimSuffix(e.site.Err.Message, "."))
 		}
 		h := e.site.Final()
 		return rule.Fail("The server answered %d %s for %s, so that the page that visitors see was not examined.",
@@ -164,9 +165,11 @@ var contentRules = rule.Rules[*evidence]{{
 				continue
 			}
 			host := u.Host().Name()
-			if owner := e.targets.Owner(host); owner != nil && owner != e.last().owner && e.foreign(host) && !widely()[owner.Name] {
+			if owner := e.targets.Owner(host); owner != nil && owner != e.last().owner && e.foreign(host) &&
+				!widely()[owner.Name] {
 				return about(host,
-					"The icon of the page is loaded from %s, which belongs to %s, so that the page looks like theirs.", host, owner.Name)
+					"The icon of the page is loaded from %s, which belongs to %s, so that the page looks like theirs.", host,
+					owner.Name)
 			}
 		}
 		return nil
@@ -250,7 +253,8 @@ var contentRules = rule.Rules[*evidence]{{
 }}
 
 // widely are brands whose icons, fonts and frames are embedded in pages of all kinds.
-var widely = kit.Words("Google YouTube Facebook WordPress GitHub Cloudflare Shopify X Amazon Microsoft Tumblr Atlassian Salesforce LinkedIn")
+var widely = kit.Words("Google YouTube Facebook WordPress GitHub Cloudflare Shopify X Amazon Microsoft " +
+	"Tumblr Atlassian Salesforce LinkedIn")
 
 // impersonation is the failure of a page that speaks in the name of a brand.
 func (e *evidence) impersonation() rule.Failures {

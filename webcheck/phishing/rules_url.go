@@ -286,7 +286,8 @@ func (a *anatomy) file() string {
 // credentials lists the words that speak of passwords, also as parts of longer ones.
 func credentials(list []string) []string {
 	return pick(list, func(w string) bool {
-		return credentialWords()[w] || len(w) < 30 && slices.ContainsFunc(credentialParts, func(p string) bool { return strings.Contains(w, p) })
+		return credentialWords()[w] ||
+			len(w) < 30 && slices.ContainsFunc(credentialParts, func(p string) bool { return strings.Contains(w, p) })
 	})
 }
 

@@ -2,9 +2,9 @@
 //
 // # How a QR code works
 //
-// A symbol is a square of dark and light modules. Its version, 1 to 40, is its size: 17+4×version modules a side. Three
-// finder patterns in the corners, timing lines and alignment patterns let a reader find the grid; fifteen format bits,
-// written twice, name the error correction level and the mask; the rest are codewords of eight modules.
+// A symbol is a square of dark and light modules. Its version, 1 to 40, is its size: 17+4×version modules a side.
+// Three finder patterns in the corners, timing lines and alignment patterns let a reader find the grid; fifteen format
+// bits, written twice, name the error correction level and the mask; the rest are codewords of eight modules.
 //
 // The text is written as a stream of bits: a mode (digits only, upper-case letters and digits, or bytes), a length, the
 // characters, and padding. The stream is cut into blocks, and each block is followed by Reed-Solomon codewords, from

@@ -251,7 +251,8 @@ func (e *evidence) readPage() {
 	end.script = e.script
 	for i := range e.page.Metas {
 		m := &e.page.Metas[i]
-		if _, to, ok := fetch.ParseRefresh(m.Content); ok && m.HTTPEquiv == "refresh" && classify(to, "https").kind == unsafe {
+		if _, to, ok := fetch.ParseRefresh(m.Content); ok && m.HTTPEquiv == "refresh" &&
+			classify(to, "https").kind == unsafe {
 			e.ignored = to
 		}
 	}

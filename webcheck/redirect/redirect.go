@@ -132,7 +132,8 @@ func (e *evidence) report(req Request, env *diag.Env) *Report {
 		URL: req.URL, NormalizedURL: e.start.String(), FinalURL: e.result.URL.String(), RedirectCount: e.followed(),
 		Hops: []Hop{}, LoopDetected: e.result.Loop, Truncated: e.truncated(), Domains: e.domains,
 		PermanentOnly: e.permanentOnly(), Error: kit.OrZero(e.result.Err),
-		Partial: e.result.Err != nil && e.result.Err.Unanswered || e.cutShort() || e.tooLong(), Verdict: rules().Judge(e, e.texts()),
+		Partial: e.result.Err != nil && e.result.Err.Unanswered || e.cutShort() || e.tooLong(),
+		Verdict: rules().Judge(e, e.texts()),
 	}
 	if e.tooLong() {
 		r.Error = fetch.Error{} // that is not an error of the chain: see Scope

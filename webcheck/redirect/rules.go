@@ -20,11 +20,16 @@ import (
 // rules is the table of all that is examined, in the order in which a visitor would meet it.
 var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 	onTheWay := slices.Concat(
-		headRules.With(rule.Rule[*evidence]{Category: factorReach, When: answered}), codingRules.With(rule.Rule[*evidence]{Category: factorReach, When: arrived}),
-		bodyRules.With(rule.Rule[*evidence]{Category: factorReach}), redirectRules.With(rule.Rule[*evidence]{Category: factorRedirects}),
+		headRules.With(rule.Rule[*evidence]{Category: factorReach, When: answered}),
+		codingRules.With(rule.Rule[*evidence]{Category: factorReach, When: arrived}),
+		bodyRules.With(rule.Rule[*evidence]{Category: factorReach}),
+		redirectRules.With(rule.Rule[*evidence]{Category: factorRedirects}),
 		locationRules.With(rule.Rule[*evidence]{Category: factorRedirects, When: answered}),
-		refreshRules.With(rule.Rule[*evidence]{Category: factorRedirects, Reads: []rule.Source{ground.SourceAnswer, sourceBody}}),
-		transportRules.With(rule.Rule[*evidence]{Category: factorTransport}), destinationRules.With(rule.Rule[*evidence]{Category: factorDestination}),
+		refreshRules.With(rule.Rule[*evidence]{
+			Category: factorRedirects, Reads: []rule.Source{ground.SourceAnswer, sourceBody},
+		}),
+		transportRules.With(rule.Rule[*evidence]{Category: factorTransport}),
+		destinationRules.With(rule.Rule[*evidence]{Category: factorDestination}),
 		wayRules.With(rule.Rule[*evidence]{Category: factorDestination}))
 	// What was met on the way holds, and nothing is praised unless the end is known.
 	met := rule.Rule[*evidence]{Reads: []rule.Source{ground.SourceAnswer}, HoldsWhenUnanswered: true}
@@ -238,7 +243,9 @@ var serverRules = ground.Server[*evidence]{Seen: (*evidence).seen}.Rules(
 	rule.Rule[*evidence]{Fact: ground.Untrusted, Code: "url.certificate.untrusted", Weight: 2, Category: factorReach},
 	rule.Rule[*evidence]{Fact: ground.OtherName, Code: "url.certificate.name", Weight: 2, Category: factorReach},
 	rule.Rule[*evidence]{Fact: ground.NotHTTP, Code: "url.protocol", Weight: 2, Category: factorReach},
-	rule.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "url.certificate.expires_now", Weight: 1, Category: factorTransport},
+	rule.Rule[*evidence]{
+		Fact: ground.ExpiresNow, Code: "url.certificate.expires_now", Weight: 1, Category: factorTransport,
+	},
 	rule.Rule[*evidence]{Fact: ground.Expiring, Code: "url.certificate.expiring", Weight: 1, Category: factorTransport},
 	rule.Rule[*evidence]{Fact: ground.OldTLS, Code: "url.tls.version", Weight: 1, Category: factorTransport},
 	rule.Rule[*evidence]{Fact: ground.BadLine, Code: "url.header.line", Weight: 1, Category: factorReach},
@@ -300,8 +307,10 @@ var destinationRules = rule.Rules[*evidence]{{
 	Advice: "Check with GET. Servers must support HEAD wherever they support GET.", When: arrived,
 	Fails: func(e *evidence) rule.Failures {
 		code := e.end().hop.StatusCode
-		refused := code == http.StatusMethodNotAllowed || code == http.StatusNotImplemented // RFC 9110 sections 15.5.6 and 15.6.2
-		return rule.FailIf(e.head && refused, "%s answers a HEAD request with status %d.", e.end().at(), code).About(hop(e.end()))
+		// RFC 9110 sections 15.5.6 and 15.6.2
+		refused := code == http.StatusMethodNotAllowed || code == http.StatusNotImplemented
+		return rule.FailIf(e.head && refused, "%s answers a HEAD request with status %d.", e.end().at(), code).
+			About(hop(e.end()))
 	},
 }, {
 	Code: "url.status", Severity: diag.Error, Weight: 5, DependsOn: []diag.Code{"url.method"},

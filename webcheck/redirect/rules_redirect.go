@@ -52,8 +52,8 @@ var redirectRules = rule.Rules[*evidence]{{
 		}
 		f := rule.Fail("%s", describeLoop(loop)).About(hop(&loop[0]))
 		if flexible(loop) {
-			f[0].Advice = "Stop redirecting from https to http. If a proxy or CDN in front of the web server speaks http to it, let " +
-				"the proxy use https there, or make the web server heed X-Forwarded-Proto."
+			f[0].Advice = "Stop redirecting from https to http. If a proxy or CDN in front of the web server speaks http to " +
+				"it, let the proxy use https there, or make the web server heed X-Forwarded-Proto."
 		}
 		return f
 	},
@@ -156,7 +156,8 @@ var refreshRules = rule.Rules[*evidence]{{
 	Advice: "Remove the refresh, or let it lead to an https URL.",
 	When:   func(e *evidence) bool { return arrived(e) && !e.head },
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.ignored != "", "%s is meant to lead to %s by a meta refresh, which browsers ignore.", e.end().at(),
+		return rule.FailIf(e.ignored != "", "%s is meant to lead to %s by a meta refresh, which browsers ignore.",
+			e.end().at(),
 			phrase.Quote(e.ignored)).About(hop(e.end()))
 	},
 }, {
@@ -210,14 +211,14 @@ var locationRules = rule.Rules[*evidence]{{
 }, {
 	Code: "url.location.backslash", Severity: diag.Warning, Weight: 1, Ref: refLocation,
 	Title: "Location has a backslash", Requirement: "No Location has a backslash",
-	Advice: "Write slashes. If the target comes from the request, allow known targets only: a backslash is a way around " +
-		"checks for URLs of other sites.",
+	Advice: "Write slashes. If the target comes from the request, allow known targets only: a backslash is a way " +
+		"around checks for URLs of other sites.",
 	Fails: each(func(_ *evidence, s *step) string {
 		if !s.hop.Oddities.Backslash || s.hop.Target.IsZero() {
 			return ""
 		}
-		return fmt.Sprintf("%s leads to %q. Browsers take the backslash for a slash and open %s, while other clients take it for a "+
-			"part of the path or refuse it.", s.at(), phrase.Quote(withoutSecret(s.hop.Location)), s.target())
+		return fmt.Sprintf("%s leads to %q. Browsers take the backslash for a slash and open %s, while other clients take "+
+			"it for a part of the path or refuse it.", s.at(), phrase.Quote(withoutSecret(s.hop.Location)), s.target())
 	}),
 }, {
 	Code: "url.location.malformed", Severity: diag.Error, Weight: 3, Ref: refLocation,
@@ -268,14 +269,15 @@ var locationRules = rule.Rules[*evidence]{{
 }, {
 	Code: "url.location.multiple", Severity: diag.Error, Weight: 2, Ref: "RFC 9110 section 5.3",
 	Title: "Several Location headers", Requirement: "Every redirect has one Location header",
-	Advice: "Send one Location header: browsers show an error page for several, and other clients follow one or the other.",
+	Advice: "Send one Location header: browsers show an error page for several, " +
+		"and other clients follow one or the other.",
 	Fails: each(func(e *evidence, s *step) string {
 		all := locations(s.hop)
 		if len(all) < 2 || s.hop.RedirectType != fetch.HTTPRedirect {
 			return ""
 		}
-		return fmt.Sprintf("%s has %d different Location headers. Chrome and Firefox refuse such a response; the first, %s, was "+
-			"followed here.", s.at(), len(all),
+		return fmt.Sprintf("%s has %d different Location headers. Chrome and Firefox refuse such a response; the first, "+
+			"%s, was followed here.", s.at(), len(all),
 			phrase.Quote(withoutSecret(s.hop.Location)))
 	}),
 }}
@@ -283,9 +285,10 @@ var locationRules = rule.Rules[*evidence]{{
 // hostRules are about targets that lead to an unintended host.
 var hostRules = rule.Rules[*evidence]{{
 	Code: "url.location.host", Severity: diag.Error, Weight: 3, Ref: "RFC 9110 section 4.2.2",
-	Title: "Redirect has no valid host in its target", Requirement: "Every redirect to another site names its host behind two slashes",
-	Advice: "Send a complete URL, such as https://www.example.com/login, or a path that begins with one slash.",
-	Fails:  each(hostless),
+	Title:       "Redirect has no valid host in its target",
+	Requirement: "Every redirect to another site names its host behind two slashes",
+	Advice:      "Send a complete URL, such as https://www.example.com/login, or a path that begins with one slash.",
+	Fails:       each(hostless),
 }}
 
 // schemeless reports whether a Location is a URL without its scheme, or without the colon behind it: a path that begins
@@ -322,13 +325,15 @@ func hostless(_ *evidence, s *step) string {
 	shown := phrase.Quote(withoutSecret(s.hop.Location))
 	switch host := to.Host().Name(); {
 	case s.schemeless():
-		return fmt.Sprintf("%s leads to %q, which lacks https:// in front, so clients take it for a path and open %s.", s.at(), shown,
+		return fmt.Sprintf("%s leads to %q, which lacks https:// in front, so clients take it for a path and open %s.",
+			s.at(), shown,
 			s.target())
 	case s.hop.Oddities.Slashes:
-		return fmt.Sprintf("%s leads to %q, where two slashes and a host belong. Browsers open %s; other clients must refuse a URL "+
-			"without a host, or go elsewhere.", s.at(), shown, s.target())
+		return fmt.Sprintf("%s leads to %q, where two slashes and a host belong. Browsers open %s; other clients must "+
+			"refuse a URL without a host, or go elsewhere.", s.at(), shown, s.target())
 	case (host == "http" || host == "https") && to.Host() != s.url.Host():
-		return fmt.Sprintf("%s leads to %q, where the scheme stands twice: clients look for a host named %s.", s.at(), shown, host)
+		return fmt.Sprintf("%s leads to %q, where the scheme stands twice: clients look for a host named %s.", s.at(), shown,
+			host)
 	}
 	return ""
 }

@@ -56,7 +56,9 @@ func lookupCAA(ctx context.Context, env *diag.Env, name string) caa {
 	for i, a := range answers {
 		switch {
 		case a.Err() != nil:
-			return caa{asked: true, name: name, err: fmt.Errorf("the CAA lookup of %s failed: %s", climbed[i], diag.Reason(a.Err()))}
+			return caa{
+				asked: true, name: name, err: fmt.Errorf("the CAA lookup of %s failed: %s", climbed[i], diag.Reason(a.Err())),
+			}
 		case a.Exists():
 			return caa{true, name, climbed[i], a.Records[:min(len(a.Records), maxCAARecords)], nil}
 		}

@@ -166,7 +166,8 @@ func (e *evidence) describeClients(r *Report) {
 	r.IfDisabled = IfDisabled(clients.IfDisabled(e.facing, outcomes))
 }
 
-// intolerant returns what is known of a property that the server does not take; nil if it does, or if that is not known.
+// intolerant returns what is known of a property that the server does not take; nil if it does, or if that is not
+// known.
 func (e *evidence) intolerant(p probe.Property) *probe.Intolerance {
 	if e.scan == nil {
 		return nil

@@ -70,8 +70,9 @@ func (e *evidence) pin() string {
 var daneRules = rule.Rules[*evidence]{{
 	Code: "tls.dane.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 6698 section 4.1",
 	Title: "TLSA records could not be looked up", Requirement: "The name servers answer for TLSA records",
-	Advice: "Check that every name server answers TLSA queries: clients that use DANE do not connect when the lookup fails.",
-	When:   func(e *evidence) bool { return e.dane.asked && e.connected() },
+	Advice: "Check that every name server answers TLSA queries: " +
+		"clients that use DANE do not connect when the lookup fails.",
+	When: func(e *evidence) bool { return e.dane.asked && e.connected() },
 	Fails: func(e *evidence) rule.Failures {
 		if e.dane.err == nil {
 			return nil
@@ -81,15 +82,16 @@ var daneRules = rule.Rules[*evidence]{{
 }, {
 	Code: "tls.dane.unsigned", Severity: diag.Warning, Weight: 1, Ref: "RFC 6698 section 4.1",
 	Title: "TLSA records are not signed with DNSSEC", Requirement: "The TLSA records are signed with DNSSEC",
-	Advice: "Sign the zone with DNSSEC and publish its DS record, or remove the TLSA records: without signatures clients " +
-		"ignore them.",
+	Advice: "Sign the zone with DNSSEC and publish its DS record, or remove the TLSA records: " +
+		"without signatures clients ignore them.",
 	When: func(e *evidence) bool { return len(e.dane.records) > 0 && e.dane.status != diag.Indeterminate },
 	Fails: func(e *evidence) rule.Failures {
 		switch e.dane.status {
 		case diag.Insecure:
 			return rule.Fail("The TLSA records at %s are not signed, and have no effect.", e.dane.name)
 		case diag.Bogus:
-			return rule.Fail("DNSSEC validation of the TLSA records at %s fails: clients that use DANE do not connect.", e.dane.name)
+			return rule.Fail("DNSSEC validation of the TLSA records at %s fails: clients that use DANE do not connect.",
+				e.dane.name)
 		}
 		return nil
 	},

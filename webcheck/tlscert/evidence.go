@@ -295,7 +295,8 @@ func (e *evidence) readSCTs() {
 	for range min(e.handshakeSCTs, pki.MaxSCTs) {
 		e.scts = append(e.scts, SCT{Source: sctHandshake})
 	}
-	if e.response != nil && slices.ContainsFunc(e.response.Extensions, func(x pkix.Extension) bool { return x.Id.Equal(sctList) }) {
+	if e.response != nil &&
+		slices.ContainsFunc(e.response.Extensions, func(x pkix.Extension) bool { return x.Id.Equal(sctList) }) {
 		e.scts = append(e.scts, SCT{Source: sctStapled})
 	}
 }
@@ -310,8 +311,8 @@ func (e *evidence) wantedSCTs() int {
 	return 2
 }
 
-// readStaple reads the stapled response, and checks that it is for the certificate and signed in the name of its issuer.
-// Without the issuer it cannot be verified.
+// readStaple reads the stapled response, and checks that it is for the certificate and signed in the name of its
+// issuer. Without the issuer it cannot be verified.
 func (e *evidence) readStaple() {
 	if issuer := e.issuer(); len(e.staple) > 0 && issuer != nil {
 		e.response, e.ocspErr = revocation.ParseOCSP(e.staple, e.leaf(), issuer, e.now)

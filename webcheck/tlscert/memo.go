@@ -2,8 +2,8 @@ package tlscert
 
 import "sync"
 
-// A memo makes each value once. Who asks for one that is being made waits on a channel, as a mutex would stop the clock of
-// tests with a time of their own. The zero memo is ready.
+// A memo makes each value once. Who asks for one that is being made waits on a channel, as a mutex would stop the clock
+// of tests with a time of their own. The zero memo is ready.
 type memo[K comparable, V any] struct {
 	mu    sync.Mutex
 	known map[K]*remembered[V]

@@ -25,11 +25,16 @@ var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 		certificateRules.With(rule.Rule[*evidence]{Reads: fromServer, Category: factorCertificate}),
 		chainRules.With(rule.Rule[*evidence]{Reads: fromServer, Category: factorChain, When: certified}),
 		distrustRules.With(rule.Rule[*evidence]{Reads: fromServer, Category: factorChain}),
-		keyRules.With(rule.Rule[*evidence]{Reads: fromServer, Category: factorKey, When: certified}), formRules.Reading(fromServer...),
-		versionRules.With(rule.Rule[*evidence]{Reads: fromScan, Category: factorProtocol, When: scanned, HoldsWhenUnanswered: true}),
+		keyRules.With(rule.Rule[*evidence]{Reads: fromServer, Category: factorKey, When: certified}),
+		formRules.Reading(fromServer...),
+		versionRules.With(rule.Rule[*evidence]{
+			Reads: fromScan, Category: factorProtocol, When: scanned, HoldsWhenUnanswered: true,
+		}),
 		cipherRules.With(rule.Rule[*evidence]{Reads: fromScan, Category: factorCipher, When: offers}),
 		featureRules.With(rule.Rule[*evidence]{Reads: fromScan, Category: factorProtocol}),
-		playedRules.With(rule.Rule[*evidence]{Reads: fromScan, Category: factorConnection, When: playable, HoldsWhenUnanswered: true}),
+		playedRules.With(rule.Rule[*evidence]{
+			Reads: fromScan, Category: factorConnection, When: playable, HoldsWhenUnanswered: true,
+		}),
 		issuanceRules.With(rule.Rule[*evidence]{Reads: fromServer, Category: factorIssuance, When: stapled}),
 		daneRules.With(rule.Rule[*evidence]{Reads: []rule.Source{sourceDANE}, Category: factorIssuance}),
 		revocationRules, caaRules.With(rule.Rule[*evidence]{Reads: []rule.Source{sourceCAA}, Category: factorIssuance}))
@@ -71,8 +76,8 @@ var connectionRules = rule.Rules[*evidence]{{
 	Requirement: "The messages of the TLS handshake are of a usual size",
 	Advice:      "Configure a chain of the certificate and its intermediates only; these take a few kilobytes.",
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.oversized(), "%s announces a handshake message beyond the 256 KiB that clients "+
-			"read at most.", phrase.Capitalize(e.server()))
+		return rule.FailIf(e.oversized(), "%s announces a handshake message beyond the 256 KiB "+
+			"that clients read at most.", phrase.Capitalize(e.server()))
 	},
 }}
 
@@ -80,8 +85,8 @@ func handshakeRules() rule.Rules[*evidence] {
 	return server.Rules(rule.Rule[*evidence]{
 		Fact: ground.Handshake, Code: "tls.host.handshake", NoScore: true,
 		DependsOn: []diag.Code{"tls.host.connection", "tls.handshake.plain", "tls.handshake.oversized"},
-		Advice: "Look for the reason in the log of the server: often no certificate is configured for the name, or its " +
-			"files cannot be read.",
+		Advice: "Look for the reason in the log of the server: often no certificate is configured for the name, " +
+			"or its files cannot be read.",
 	})
 }
 
@@ -148,7 +153,8 @@ var texts = rule.Texts{
 	},
 	"tls.handshake.client_certificate": {
 		Headline: "Certificate is trusted; the server asks clients for one as well",
-		Sub:      "Clients without a certificate of their own may be refused. Disable client certificates unless that is intended.",
+		Sub: "Clients without a certificate of their own may be refused. " +
+			"Disable client certificates unless that is intended.",
 	},
 	"tls.version.unknown": {
 		Headline: "Certificate is trusted; not all versions and ciphers could be tried",
@@ -156,6 +162,7 @@ var texts = rule.Texts{
 	},
 	"tls.caa.unknown": {
 		Headline: "Certificate is trusted; CAA records could not be looked up",
-		Sub:      "Authorities do not issue certificates when the lookup fails. Check that every name server answers CAA queries.",
+		Sub: "Authorities do not issue certificates when the lookup fails. " +
+			"Check that every name server answers CAA queries.",
 	},
 }

@@ -45,8 +45,8 @@ var presentedRules = rule.Rules[*evidence]{{
 	Code: "tls.certificate.without_sni", Severity: diag.Info, Ref: "RFC 6066 section 3",
 	Title:       "Clients that send no server name get an expired certificate",
 	Requirement: "The certificate for clients that send no server name has not expired",
-	Advice: "Configure a valid certificate for the default server of the address: old devices and some monitoring tools do " +
-		"not send the name that they want (SNI).",
+	Advice: "Configure a valid certificate for the default server of the address: old devices and some monitoring " +
+		"tools do not send the name that they want (SNI).",
 	When: func(e *evidence) bool { return e.bare != nil && e.bare.leaf != nil },
 	Fails: func(e *evidence) rule.Failures {
 		leaf := e.bare.leaf

@@ -27,19 +27,20 @@ var certificateRules = rule.Rules[*evidence]{{
 	Advice: "Configure a certificate, and disable anonymous cipher suites: anyone can impersonate the server.",
 	When:   func(e *evidence) bool { return certified(e) || e.anonymous() },
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(!certified(e), "%s accepts anonymous cipher suites only, with which it shows no "+
-			"certificate.", phrase.Capitalize(e.server()))
+		return rule.FailIf(!certified(e), "%s accepts anonymous cipher suites only, with which it shows no certificate.",
+			phrase.Capitalize(e.server()))
 	},
 }, {
 	Code: "tls.certificate.unread", Severity: diag.Error, StateIfFailed: diag.Unknown,
 	DependsOn: []diag.Code{"tls.host.handshake"}, Ref: "RFC 8446 section 4.4.2",
 	Title: "Certificate could not be read", Requirement: "The certificate can be read",
-	Advice: "Enable a common cipher suite and group: the certificate is sent encrypted in a way that this client does not support.",
-	When:   func(e *evidence) bool { return certified(e) || scanned(e) && !e.anonymous() && e.broken == nil },
+	Advice: "Enable a common cipher suite and group: the certificate is sent encrypted in a " +
+		"way that this client does not support.",
+	When: func(e *evidence) bool { return certified(e) || scanned(e) && !e.anonymous() && e.broken == nil },
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(!certified(e),
-			"%s sends its certificate encrypted by a key exchange or cipher that "+
-				"this client does not support.", phrase.Capitalize(e.server()))
+			"%s sends its certificate encrypted by a key exchange or cipher that this client does not support.",
+			phrase.Capitalize(e.server()))
 	},
 }, {
 	Code: "tls.certificate.malformed", Severity: diag.Error, Weight: 5, DependsOn: []diag.Code{"tls.host.handshake"},
@@ -74,10 +75,14 @@ var certificateRules = rule.Rules[*evidence]{{
 // validityRules are about the time; the rules about products say what matters of certificates that were never meant for
 // clients.
 var validityRules = installing(server.Rules(
-	rule.Rule[*evidence]{Fact: ground.Expired, Code: "tls.certificate.expired", Weight: 20, Category: factorCertificate, When: unrecognized},
+	rule.Rule[*evidence]{
+		Fact: ground.Expired, Code: "tls.certificate.expired", Weight: 20, Category: factorCertificate, When: unrecognized,
+	},
 	rule.Rule[*evidence]{Fact: ground.NotYetValid, Code: "tls.certificate.early", Weight: 20, Category: factorCertificate,
 		When: unrecognized},
-	rule.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "tls.certificate.expires_now", Weight: 3, Category: factorCertificate},
+	rule.Rule[*evidence]{
+		Fact: ground.ExpiresNow, Code: "tls.certificate.expires_now", Weight: 3, Category: factorCertificate,
+	},
 	rule.Rule[*evidence]{Fact: ground.Expiring, Code: "tls.certificate.expiring", Weight: 3, Category: factorCertificate},
 ))
 
@@ -132,12 +137,13 @@ func mismatch(e *evidence) rule.Failures {
 	f := rule.Failure{Target: e.name}
 	switch n := len(names); {
 	case e.addressAsName():
-		f.Detail = fmt.Sprintf("The certificate has the address %s as a DNS name. Clients compare addresses with entries of the "+
-			"type IP address only, and refuse the certificate.", e.name)
-		f.Advice = "Have the certificate reissued with the address as a subject alternative name of the type IP address " +
-			"(iPAddress), such as IP:" + e.name + " in OpenSSL."
+		f.Detail = fmt.Sprintf("The certificate has the address %s as a DNS name. Clients compare addresses with entries "+
+			"of the type IP address only, and refuse the certificate.", e.name)
+		f.Advice = "Have the certificate reissued with the address as a subject alternative name of the " +
+			"type IP address (iPAddress), such as IP:" + e.name + " in OpenSSL."
 	case n == 0 && e.leaf().Subject.CommonName != "":
-		f.Detail = fmt.Sprintf("The certificate does not match %s %s: it lists no names, and clients ignore its common name %s.",
+		f.Detail = fmt.Sprintf("The certificate does not match %s %s: it lists no names, "+
+			"and clients ignore its common name %s.",
 			what, e.name, phrase.Quote(e.leaf().Subject.CommonName))
 	case n == 0:
 		f.Detail = fmt.Sprintf("The certificate does not match %s %s: it lists no names at all.", what, e.name)

@@ -41,8 +41,8 @@ var chainRules = rule.Rules[*evidence]{{
 	Code: "tls.chain.incomplete", Severity: diag.Error, Weight: 15, Fact: ground.Untrusted, Differs: whyIncomplete,
 	DependsOn: []diag.Code{"tls.chain.self_signed"}, Ref: "RFC 8446 section 4.4.2",
 	Title: "Certificate chain is incomplete", Requirement: "The server sends the intermediate certificates",
-	Advice: "Configure the whole chain with its intermediate certificates, such as fullchain.pem, instead of the certificate " +
-		"of the server alone.",
+	Advice: "Configure the whole chain with its intermediate certificates, such as fullchain.pem, " +
+		"instead of the certificate of the server alone.",
 	Fails: func(e *evidence) rule.Failures {
 		if !e.missesKnown() {
 			return nil
@@ -73,7 +73,8 @@ var chainRules = rule.Rules[*evidence]{{
 		}
 		if f := e.distrusted(true); f != nil {
 			f[0].Title, f[0].Advice = titleDistrusted, adviceDistrusted
-			f[0].Detail = fmt.Sprintf("The chain ends at the issuer %s. %s", nameOf(pki.ParseName(e.top().RawIssuer)), f[0].Detail)
+			f[0].Detail = fmt.Sprintf("The chain ends at the issuer %s. %s", nameOf(pki.ParseName(e.top().RawIssuer)),
+				f[0].Detail)
 			return f
 		}
 		also := ""
@@ -251,7 +252,8 @@ var formRules = rule.Rules[*evidence]{
 	linted("aki.missing", "tls.form.aki_missing", diag.Warning, "RFC 5280 section 4.2.1.1",
 		"Authority key identifier is missing", "The certificates have authority key identifiers"),
 	linted("aki.form", "tls.form.aki_form", diag.Warning, "Baseline Requirements section 7.1.2.11.1",
-		"Authority key identifier holds more than a key identifier", "The authority key identifiers hold key identifiers only"),
+		"Authority key identifier holds more than a key identifier",
+		"The authority key identifiers hold key identifiers only"),
 	linted("ski.missing", "tls.form.ski_missing", diag.Warning, "RFC 5280 section 4.2.1.2",
 		"Authority has no subject key identifier", "The authorities have subject key identifiers"),
 	linted("ca.missing", "tls.form.ca_missing", diag.Error, "RFC 5280 section 4.2.1.9",
@@ -259,7 +261,8 @@ var formRules = rule.Rules[*evidence]{
 	linted("ca.noncritical", "tls.form.ca_noncritical", diag.Warning, "RFC 5280 section 4.2.1.9",
 		"Basic constraints of an authority are not critical", "The basic constraints of authorities are critical"),
 	linted("ca.usage", "tls.form.ca_usage", diag.Error, "RFC 5280 section 4.2.1.3",
-		"Key usage of an authority does not allow signing certificates", "The key usage of the authorities allows signing certificates"),
+		"Key usage of an authority does not allow signing certificates",
+		"The key usage of the authorities allows signing certificates"),
 	linted("leaf.ca", "tls.form.leaf_ca", diag.Warning, "Baseline Requirements section 7.1.2.7.8",
 		"Server presents the certificate of an authority", "The certificate of the server is not that of an authority"),
 	linted("leaf.usage", "tls.form.leaf_usage", diag.Warning, "RFC 5280 section 4.2.1.9",
@@ -275,9 +278,11 @@ var formRules = rule.Rules[*evidence]{
 	linted("san.missing", "tls.form.san_missing", diag.Error, "Baseline Requirements section 7.1.2.7.12",
 		"Subject alternative names are missing", "The certificate has subject alternative names"),
 	linted("san.critical", "tls.form.san_critical", diag.Warning, "Baseline Requirements section 7.1.2.7.12",
-		"Subject alternative names are critical beside a subject", "The subject alternative names are not critical beside a subject"),
+		"Subject alternative names are critical beside a subject",
+		"The subject alternative names are not critical beside a subject"),
 	linted("san.noncritical", "tls.form.san_noncritical", diag.Warning, "RFC 5280 section 4.2.1.6",
-		"Subject alternative names are not critical without a subject", "The subject alternative names are critical where there is no subject"),
+		"Subject alternative names are not critical without a subject",
+		"The subject alternative names are critical where there is no subject"),
 	linted("san.name", "tls.form.san_name", diag.Warning, "RFC 5280 section 4.2.1.6",
 		"Subject alternative name is malformed", "The subject alternative names are well formed"),
 	linted("san.suffix", "tls.form.san_suffix", diag.Error, "Baseline Requirements section 3.2.2.6",
@@ -293,7 +298,8 @@ var formRules = rule.Rules[*evidence]{
 	linted("constraints.leaf", "tls.form.constraints_leaf", diag.Warning, "RFC 5280 section 4.2.1.10",
 		"Certificate of the server has name constraints", "The certificate of the server has no name constraints"),
 	linted("constraints.many", "tls.form.constraints_many", diag.Warning, "RFC 5280 section 4.2.1.10",
-		"More names and name constraints than clients compare", "There are no more names and constraints than clients compare"),
+		"More names and name constraints than clients compare",
+		"There are no more names and constraints than clients compare"),
 	linted("constraints.violated", "tls.form.constraints_violated", diag.Error, "RFC 5280 section 4.2.1.10",
 		"Certificate has a name that its authority may not certify", "The authorities may certify the names"),
 	linted("path.length", "tls.form.path_length", diag.Error, "RFC 5280 section 4.2.1.9",

@@ -66,8 +66,8 @@ var helloRules = rule.Rules[*evidence]{{
 	Code: "tls.handshake.tls13_hello", Severity: diag.Error, Weight: 10, When: takes(probe.NewVersion),
 	Ref:   "RFC 8446 section 4.2.1",
 	Title: "Server fails when a client also offers TLS 1.3", Requirement: "The server accepts offers of TLS 1.3",
-	Advice: "Update the load balancer or TLS library, or enable TLS 1.3. A server that does not support it has to choose " +
-		"an older version; clients do not try again without it.",
+	Advice: "Update the load balancer or TLS library, or enable TLS 1.3. A server that does not support it has to " +
+		"choose an older version; clients do not try again without it.",
 	Fails: func(e *evidence) rule.Failures {
 		return e.reacts(probe.NewVersion, "TLS 1.3 among the versions", clients.TLS13Hello)
 	},
@@ -75,8 +75,8 @@ var helloRules = rule.Rules[*evidence]{{
 	Code: "tls.handshake.alpn", Severity: diag.Error, Weight: 10, When: takes(probe.Protocols),
 	Ref:   "RFC 7301 section 3.2",
 	Title: "Server fails when a client offers ALPN", Requirement: "The server accepts offers of application protocols",
-	Advice: "Update the load balancer or TLS library that fails on it: browsers and other current clients always offer " +
-		"application protocols.",
+	Advice: "Update the load balancer or TLS library that fails on it: " +
+		"browsers and other current clients always offer application protocols.",
 	Fails: func(e *evidence) rule.Failures {
 		failures := e.reacts(probe.Protocols, "ALPN", clients.ALPNHello)
 		if i := e.intolerant(probe.Protocols); i != nil && i.Alert == probe.NoApplicationProtocol {
@@ -170,8 +170,8 @@ func (e *evidence) explain(failures rule.Failures) rule.Failures {
 			failures[0].Advice = why[0].Advice
 		}
 	default:
-		failures[0].Advice = "Look for the reason in the log of the server: version, cipher suite and group are agreed on, " +
-			"and what fails comes after that."
+		failures[0].Advice = "Look for the reason in the log of the server: version, cipher suite and group are agreed " +
+			"on, and what fails comes after that."
 	}
 	return failures
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/diagkit/diagkit/webcheck/internal/probe"
 )
 
-const installAdvice = "Install the renewed certificate on every server that an address of the host leads to, reload each, " +
-	"and include all of them in the renewal."
+const installAdvice = "Install the renewed certificate on every server that an address of the host leads to, reload " +
+	"each, and include all of them in the renewal."
 
 // installing makes rules about the end of a certificate advise what is missing where a newer one is in use elsewhere.
 func installing(rules rule.Rules[*evidence]) rule.Rules[*evidence] {
@@ -39,10 +39,11 @@ func installing(rules rule.Rules[*evidence]) rule.Rules[*evidence] {
 // address at fault; these say that the others are not.
 var differenceRules = rule.Rules[*evidence]{{
 	Code: "tls.address.renewal", Severity: diag.Warning, Weight: 3, Category: factorCertificate, When: several,
-	Ref:   "RFC 1034 section 3.6.1",
-	Title: "Renewed certificate is not installed at every address", Requirement: "Every address has the renewed certificate",
-	Advice: installAdvice,
-	Fails:  func(e *evidence) rule.Failures { return e.whole.unrenewed() },
+	Ref:         "RFC 1034 section 3.6.1",
+	Title:       "Renewed certificate is not installed at every address",
+	Requirement: "Every address has the renewed certificate",
+	Advice:      installAdvice,
+	Fails:       func(e *evidence) rule.Failures { return e.whole.unrenewed() },
 }, {
 	Code: "tls.address.certificate", Severity: diag.Info, When: several, DependsOn: []diag.Code{"tls.address.renewal"},
 	Ref:         "RFC 1034 section 3.6.1",
@@ -53,7 +54,8 @@ var differenceRules = rule.Rules[*evidence]{{
 }, {
 	Code: "tls.address.chain", Severity: diag.Info, When: several, Ref: "RFC 8446 section 4.4.2",
 	Title: "Addresses send different intermediate certificates", Requirement: "Every address sends the same intermediates",
-	Advice: "Install the same chain file everywhere: clients may accept the certificate at one address and not at another.",
+	Advice: "Install the same chain file everywhere: " +
+		"clients may accept the certificate at one address and not at another.",
 	Fails: func(e *evidence) rule.Failures {
 		return e.whole.differing("the certificates that they send with the same one of the server", e.whole.sharing(),
 			func(e *evidence) string {
@@ -67,7 +69,8 @@ var scanDifferenceRules = rule.Rules[*evidence]{{
 	Code: "tls.address.version", Severity: diag.Warning, Weight: 2, Category: factorProtocol, When: several,
 	Ref:   "RFC 9325 section 3.1.1",
 	Title: "Addresses support different TLS versions", Requirement: "Every address supports the same TLS versions",
-	Advice: "Give every server the same TLS settings: what clients can use depends on the address that they happen to take.",
+	Advice: "Give every server the same TLS settings: " +
+		"what clients can use depends on the address that they happen to take.",
 	Fails: func(e *evidence) rule.Failures {
 		return e.whole.differing("protocol versions", e.whole.scanned(), func(e *evidence) string {
 			var list []string

@@ -50,8 +50,8 @@ var issuanceRules = rule.Rules[*evidence]{{
 	Code: "tls.ocsp.impossible", Severity: diag.Error, Weight: 5, Ref: "RFC 7633 section 4.2.2",
 	Title:       "Certificate demands OCSP stapling, but names no OCSP service",
 	Requirement: "The certificate that demands OCSP stapling names an OCSP service",
-	Advice: "Have the certificate reissued without the must-staple extension, and take the option out of the ACME client " +
-		"or the CSR: public authorities are ending OCSP.",
+	Advice: "Have the certificate reissued without the must-staple extension, and take the option out of the ACME " +
+		"client or the CSR: public authorities are ending OCSP.",
 	When: func(e *evidence) bool { return certified(e) && e.mustStaple() },
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(!e.stapleable(),
@@ -180,8 +180,8 @@ var caaRules = rule.Rules[*evidence]{{
 	Ref:         "RFC 8659 section 4.2",
 	Title:       "CAA does not allow the issuer of the certificate",
 	Requirement: "CAA allows the issuer of the certificate",
-	Advice: "Add the authority to the CAA records before the next renewal, which will fail otherwise; if you did not order " +
-		"the certificate, find out who did.",
+	Advice: "Add the authority to the CAA records before the next renewal, which will fail otherwise; if you did not " +
+		"order the certificate, find out who did.",
 	When:  func(e *evidence) bool { _, known := e.allowed(); return known && e.limited() },
 	Fails: (*evidence).unrenewable,
 }}

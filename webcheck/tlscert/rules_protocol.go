@@ -147,9 +147,12 @@ var cipherRules = rule.Rules[*evidence]{
 	{
 		Code: "tls.cipher.static", Severity: diag.Info, Weight: 1, HoldsWhenUnanswered: true,
 		DependsOn: []diag.Code{"tls.cipher.forward_secrecy"}, Ref: "RFC 9325 section 4.1",
-		Title: "Server also accepts cipher suites without forward secrecy", Requirement: "Every cipher suite has forward secrecy",
-		Advice: "Disable the cipher suites that begin with TLS_RSA once no old clients need them.",
-		Fails:  accepts("cipher suites without forward secrecy", func(s probe.Suite) bool { return !s.ForwardSecret() && !s.Anonymous() }),
+		Title:       "Server also accepts cipher suites without forward secrecy",
+		Requirement: "Every cipher suite has forward secrecy",
+		Advice:      "Disable the cipher suites that begin with TLS_RSA once no old clients need them.",
+		Fails: accepts("cipher suites without forward secrecy", func(s probe.Suite) bool {
+			return !s.ForwardSecret() && !s.Anonymous()
+		}),
 	},
 	{
 		Code: "tls.cipher.aead", Severity: diag.Error, Weight: 3, Ref: "RFC 9325 section 4.2",
@@ -157,8 +160,8 @@ var cipherRules = rule.Rules[*evidence]{
 		Advice: "Enable cipher suites with AES-GCM or ChaCha20-Poly1305; CBC has been attacked again and again.",
 		When:   func(e *evidence) bool { return offers(e) && !e.anonymous() },
 		Fails: func(e *evidence) rule.Failures {
-			failures := rule.FailIf(e.lacks(probe.Suite.AEAD), "Every cipher suite that the server accepts uses CBC or older "+
-				"modes; there %s.", are(len(e.suites(anySuite)), "cipher suite"))
+			failures := rule.FailIf(e.lacks(probe.Suite.AEAD), "Every cipher suite that the server accepts uses CBC "+
+				"or older modes; there %s.", are(len(e.suites(anySuite)), "cipher suite"))
 			if failures != nil && e.lacks(probe.Suite.ForwardSecret) { // whose text says who is locked out
 				failures[0].Warns = true
 				return failures
@@ -184,7 +187,8 @@ var cipherRules = rule.Rules[*evidence]{
 // lacks reports whether the server is known to accept suites, and none of a kind.
 func (e *evidence) lacks(is func(probe.Suite) bool) bool { return offers(e) && len(e.suites(is)) == 0 }
 
-// warnUnlessLockedOut makes a warning of a failure, unless current clients have no cipher suite in common with the server.
+// warnUnlessLockedOut makes a warning of a failure, unless current clients have no cipher suite in common with the
+// server.
 func (e *evidence) warnUnlessLockedOut(failures rule.Failures) rule.Failures {
 	for i := range failures {
 		failures[i].Warns = e.failure != nil || len(because(e.failing(true), clients.NoSuite)) == 0
@@ -244,16 +248,18 @@ var featureRules = rule.Rules[*evidence]{{
 			e.scan.Groups[0].Group, e.locksOut(clients.NoGroup))}}
 	},
 }, {
-	Code: "tls.feature.renegotiation", Severity: diag.Warning, Weight: 2, HoldsWhenUnanswered: true, Ref: "RFC 5746 section 3.6",
+	Code: "tls.feature.renegotiation", Severity: diag.Warning, Weight: 2, HoldsWhenUnanswered: true,
+	Ref:   "RFC 5746 section 3.6",
 	Title: "Server does not support secure renegotiation", Requirement: "The server supports secure renegotiation",
 	Advice: "Update the TLS library of the server: an attacker may be able to insert data before that of a client.",
 	When:   old,
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(!e.scan.Old.SecureRenegotiation, "In %s the server does not answer the extension "+
-			"renegotiation_info.", e.scan.Old.Version)
+		return rule.FailIf(!e.scan.Old.SecureRenegotiation, "In %s the server does not answer the "+
+			"extension renegotiation_info.", e.scan.Old.Version)
 	},
 }, {
-	Code: "tls.feature.compression", Severity: diag.Error, Weight: 2, HoldsWhenUnanswered: true, Ref: "RFC 9325 section 3.3",
+	Code: "tls.feature.compression", Severity: diag.Error, Weight: 2, HoldsWhenUnanswered: true,
+	Ref:   "RFC 9325 section 3.3",
 	Title: "Server compresses TLS", Requirement: "The server does not compress TLS",
 	Advice: "Disable TLS compression: an attacker who controls part of a request can recover its cookies (CRIME).",
 	When:   func(e *evidence) bool { return e.scan != nil && e.scan.Compression != probe.Unknown },

@@ -137,7 +137,8 @@ func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
 		Host: e.req.Host.Name(), Port: e.req.Port, TLS: kit.OrZero(e.tls),
 		VerifiedChain: e.verifiedChain(), ChainIssues: e.chainIssues(), OCSP: e.ocspReport(), SCTs: []SCT{},
-		CAA: e.caaReport(), WithoutSNI: e.withoutSNI(), DANE: e.daneReport(), HandshakeMS: e.took, Partial: e.partial(), Timing: diag.NewTiming(e.began, ended),
+		CAA: e.caaReport(), WithoutSNI: e.withoutSNI(), DANE: e.daneReport(), HandshakeMS: e.took, Partial: e.partial(),
+		Timing: diag.NewTiming(e.began, ended),
 	}
 	if d, ok := e.req.Host.Domain(); ok {
 		r.HostUnicode = d.UnicodeIfDifferent()

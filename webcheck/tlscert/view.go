@@ -56,8 +56,9 @@ func (r Revocation) short(c *pki.Certificate) (text string) {
 	case "": // there is no certificate
 		return ""
 	case revocation.NotOffered:
-		return view.If(!c.SelfSigned, cmp.Or(view.If(shortLived(c.NotBefore, c.NotAfter), "not needed: the certificate is short-lived"),
-			"cannot be checked: the certificate names no service"))
+		return view.If(!c.SelfSigned,
+			cmp.Or(view.If(shortLived(c.NotBefore, c.NotAfter), "not needed: the certificate is short-lived"),
+				"cannot be checked: the certificate names no service"))
 	case revocation.Unanswered, revocation.Unusable:
 		return "not known: no service gave a usable answer"
 	case revocation.LeftOut:

@@ -131,7 +131,8 @@ var (
 func (s *scan) referrerPolicy() string {
 	value, ok := s.Page.header("Referrer-Policy")
 	if s.page.referrer != "" {
-		value = strings.Join(slices.DeleteFunc([]string{value, s.page.referrer}, func(v string) bool { return v == "" }), ", ")
+		value = strings.Join(slices.DeleteFunc([]string{value, s.page.referrer}, func(v string) bool { return v == "" }),
+			", ")
 		ok = true
 	}
 	if !ok {
@@ -307,7 +308,9 @@ func (s *scan) jar() []jarred {
 		if !ok {
 			continue
 		}
-		i := slices.IndexFunc(list, func(k jarred) bool { return k.name == j.name && k.domain == j.domain && k.path == j.path })
+		i := slices.IndexFunc(list, func(k jarred) bool {
+			return k.name == j.name && k.domain == j.domain && k.path == j.path
+		})
 		if i >= 0 {
 			list[i] = j
 		} else {

@@ -259,7 +259,8 @@ func rate(all directives, secure bool) string {
 	for name, sources := range all {
 		d[name] = slices.Clone(sources)
 	}
-	script, style, object := d.or("script-src", "default-src"), d.or("style-src", "default-src"), d.or("object-src", "default-src")
+	script, style, object := d.or("script-src", "default-src"), d.or("style-src", "default-src"),
+		d.or("object-src", "default-src")
 	for _, name := range []string{script, style} {
 		if vouched(d[name]) {
 			d[name] = slices.DeleteFunc(d[name], func(s string) bool { return s == "'unsafe-inline'" })
@@ -270,7 +271,8 @@ func rate(all directives, secure bool) string {
 			return "csp-header-invalid"
 		}
 		d[script] = slices.DeleteFunc(d[script], func(s string) bool {
-			return s == "'self'" || s == "'unsafe-inline'" || slices.ContainsFunc(broad, func(b string) bool { return strings.HasPrefix(s, b) })
+			return s == "'self'" || s == "'unsafe-inline'" ||
+				slices.ContainsFunc(broad, func(b string) bool { return strings.HasPrefix(s, b) })
 		})
 	}
 	var active, passive []string

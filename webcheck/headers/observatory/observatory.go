@@ -69,7 +69,8 @@ var tests = []struct {
 }{
 	{"content-security-policy", (*scan).contentSecurityPolicy},
 	{"cookies", (*scan).cookies},
-	{"cross-origin-embedder-policy", isolation("Cross-Origin-Embedder-Policy", "coep", "require-corp", "credentialless", "unsafe-none")},
+	{"cross-origin-embedder-policy",
+		isolation("Cross-Origin-Embedder-Policy", "coep", "require-corp", "credentialless", "unsafe-none")},
 	{"cross-origin-opener-policy", isolation("Cross-Origin-Opener-Policy", "coop",
 		"same-origin", "same-origin-allow-popups", "noopener-allow-popups", "unsafe-none")},
 	{"cross-origin-resource-sharing", (*scan).sharing},

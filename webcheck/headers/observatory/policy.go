@@ -43,7 +43,8 @@ func parsePolicies(list []string) (directives, bool, error) {
 		return nil, false, errPolicy
 	}
 	for i, text := range list {
-		if list[i] = trim(strings.NewReplacer("\r", "", "\n", "").Replace(text)); utf8.RuneCountInString(list[i]) < shortestPolicy {
+		if list[i] = trim(strings.NewReplacer("\r", "", "\n", "").
+			Replace(text)); utf8.RuneCountInString(list[i]) < shortestPolicy {
 			return nil, false, errPolicy
 		}
 	}

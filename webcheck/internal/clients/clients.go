@@ -175,7 +175,8 @@ func Distrust(list []Outcome, roots []string) []Outcome {
 	list = slices.Clone(list)
 	for i, o := range list {
 		lacks := func(root string) bool { return slices.Contains(o.Family.Lacks, root) }
-		if o.Connects == probe.Yes && len(roots) > 0 && !slices.ContainsFunc(roots, func(r string) bool { return !lacks(r) }) {
+		if o.Connects == probe.Yes && len(roots) > 0 &&
+			!slices.ContainsFunc(roots, func(r string) bool { return !lacks(r) }) {
 			list[i] = o.Family.fails(NoRoot)
 		}
 	}

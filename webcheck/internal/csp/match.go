@@ -51,7 +51,8 @@ func (l List) AllowsInline(script bool, nonce, text string) bool {
 	if l.AllInline(script) {
 		return true
 	}
-	return slices.ContainsFunc(l.sources, func(s Source) bool { return s.Nonce != "" && s.Nonce == nonce }) || l.hashes(text)
+	return slices.ContainsFunc(l.sources, func(s Source) bool { return s.Nonce != "" && s.Nonce == nonce }) ||
+		l.hashes(text)
 }
 
 // hashes reports whether the list has a hash of a text. Each algorithm is computed once, however many hashes there are.
@@ -136,7 +137,8 @@ func sameOrigin(u, self *url.URL) bool {
 		return true
 	}
 	defaults := portOf(u) == defaultPort(u.Scheme) && portOf(self) == defaultPort(self.Scheme)
-	return (defaults || portOf(u) == portOf(self)) && (u.Scheme == "https" || u.Scheme == "wss" || u.Scheme == "ws" && self.Scheme == "http")
+	return (defaults || portOf(u) == portOf(self)) &&
+		(u.Scheme == "https" || u.Scheme == "wss" || u.Scheme == "ws" && self.Scheme == "http")
 }
 
 // schemeMatches is section 6.7.2.9: a scheme allows its secure sister.

@@ -48,7 +48,8 @@ func ParseSource(text string) (Source, bool) {
 	}
 	s.Host, s.Port, ok = strings.Cut(text, ":")
 	s.Host = strings.ToLower(s.Host)
-	if !isHost(s.Host) || ok && s.Port != "*" && (s.Port == "" || len(s.Port) > 5 || strings.Trim(s.Port, "0123456789") != "") ||
+	if !isHost(s.Host) ||
+		ok && s.Port != "*" && (s.Port == "" || len(s.Port) > 5 || strings.Trim(s.Port, "0123456789") != "") ||
 		strings.ContainsAny(s.Path, "?#") {
 		return Source{}, false
 	}

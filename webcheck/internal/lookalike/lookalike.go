@@ -110,7 +110,8 @@ func (t *Targets) Find(d diag.Domain) *Match {
 		return nil
 	}
 	return slices.MaxFunc(matches, func(a, b *Match) int {
-		return cmp.Or(cmp.Compare(a.Strength, b.Strength), cmp.Compare(len(a.Label), len(b.Label)), cmp.Compare(b.Distance, a.Distance))
+		return cmp.Or(cmp.Compare(a.Strength, b.Strength), cmp.Compare(len(a.Label), len(b.Label)),
+			cmp.Compare(b.Distance, a.Distance))
 	})
 }
 

@@ -200,7 +200,8 @@ func (t *Targets) registered(host string) (*Target, string) {
 }
 
 // forSale are top-level domains of countries that are sold to everyone as something else.
-const forSale = " co me tv cc ws io ai tk ml ga cf gq pw su sh to la ly gg fm am im cm st nu vc bz sc ms vg ag lc mn sx "
+const forSale = " co me tv cc ws io ai tk ml ga cf gq pw su sh to la ly gg fm am im cm " +
+	"st nu vc bz sc ms vg ag lc mn sx "
 
 // national reports whether a public suffix is that of a country in which brands register their own name.
 func national(suffix string) bool {

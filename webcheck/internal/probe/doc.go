@@ -16,8 +16,8 @@
 // lacks can therefore be examined, too.
 //
 // Certificates are the exception: in TLS 1.3 they are encrypted. [Present], which asks for that of one type of key,
-// therefore agrees on a secret, and decrypts the server's messages as far as its certificates. [Alike] compares a server
-// with another one of the same host by few connections.
+// therefore agrees on a secret, and decrypts the server's messages as far as its certificates. [Alike] compares a
+// server with another one of the same host by few connections.
 //
 // Some servers, or boxes in front of them, fail on a ClientHello that has more than they expect, which none may
 // (RFC 8446 section 9.3): one that is large, as post-quantum key shares make it, one that offers TLS 1.3, or one with
@@ -26,7 +26,8 @@
 //
 // # How to use it
 //
-//	report := probe.Scan(ctx, func(ctx context.Context) (net.Conn, error) { … }, probe.Config{ServerName: "example.com"})
+//	dial := func(ctx context.Context) (net.Conn, error) { … }
+//	report := probe.Scan(ctx, dial, probe.Config{ServerName: "example.com"})
 //
 // A scan makes at most 240 connections, a few at a time, each bounded in bytes and time. [SuiteOf] names
 // and rates suites.

@@ -233,8 +233,8 @@ func Knock(ctx context.Context, dial Dialer, config Config) (Config, bool) {
 	return config, slices.ContainsFunc(found[:], func(err error) bool { return err == nil || Refused(err) })
 }
 
-// withoutALPN returns what to ask for instead if a scan shows that the server does not take application protocols, which
-// makes it refuse all, or all of some versions.
+// withoutALPN returns what to ask for instead if a scan shows that the server does not take application protocols,
+// which makes it refuse all, or all of some versions.
 func withoutALPN(ctx context.Context, dial Dialer, config Config, r *Report) (bare Config, ok bool) {
 	if len(config.ALPN) == 0 || r.NotTLS {
 		return config, false

@@ -312,7 +312,8 @@ func (p *parser) rule(allow bool, path string) {
 	switch {
 	case len(p.Groups) > 0:
 	case p.googleGroup:
-		p.note(Fault{p.line, "has a rule before any User-agent that other crawlers than Google know, which they ignore", true})
+		p.note(Fault{p.line, "has a rule before any User-agent that other crawlers than Google know, which they ignore",
+			true})
 		return
 	default:
 		p.fault("has a rule before the first User-agent, which crawlers ignore")

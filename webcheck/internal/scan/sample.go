@@ -241,7 +241,8 @@ func (s *scanner) mesh(m mapping, dimension int) (*mesh, bool) {
 	centres := version.GetAlignmentPatternCenters()
 	n, found := len(centres), 0
 	pixels := make([][]Point, n)
-	module := at(m, Point{float64(dimension) / 2, float64(dimension) / 2}).distance(at(m, Point{float64(dimension)/2 + 1, float64(dimension) / 2}))
+	module := at(m, Point{float64(dimension) / 2, float64(dimension) / 2}).
+		distance(at(m, Point{float64(dimension)/2 + 1, float64(dimension) / 2}))
 	for j, y := range centres {
 		pixels[j] = make([]Point, n)
 		for i, x := range centres {

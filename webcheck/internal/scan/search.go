@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// maxCentres bounds the finder patterns that are combined: sheets of 60 codes have 180, beside which noise looks alike.
+	// maxCentres bounds the finder patterns that are combined: sheets of 60 codes have 180, beside which noise looks
+	// alike.
 	maxCentres = 512
 	// maxCandidates ends the collecting of centres: noise and tiles are full of them.
 	maxCandidates = 4096

@@ -168,7 +168,8 @@ func (c *Cookie) String() string {
 	for _, flag := range []struct {
 		set  bool
 		text string
-	}{{c.Secure, "Secure"}, {c.HTTPOnly, "HttpOnly"}, {c.SameSite != "", "SameSite=" + c.SameSite}, {c.Partitioned, "Partitioned"}} {
+	}{{c.Secure, "Secure"}, {c.HTTPOnly, "HttpOnly"}, {c.SameSite != "", "SameSite=" + c.SameSite},
+		{c.Partitioned, "Partitioned"}} {
 		if flag.set {
 			parts = append(parts, flag.text)
 		}
@@ -270,7 +271,8 @@ func parseDate(s string) (time.Time, bool) {
 }
 
 func isDelimiter(c byte) bool {
-	return c == '\t' || c >= 0x20 && c <= 0x2F || c >= 0x3B && c <= 0x40 || c >= 0x5B && c <= 0x60 || c >= 0x7B && c <= 0x7E
+	return c == '\t' || c >= 0x20 && c <= 0x2F || c >= 0x3B && c <= 0x40 || c >= 0x5B && c <= 0x60 ||
+		c >= 0x7B && c <= 0x7E
 }
 
 // number reads the digits at the beginning of a word, if there are so many and none follows.

@@ -202,7 +202,9 @@ func parseSMS(rest string) (*Parsed, string) {
 func parseMailto(rest string) (*Parsed, string) {
 	to, query, _ := strings.Cut(rest, "?")
 	fields := fieldsOf(query)
-	p := &Parsed{Subject: fields["subject"], Body: fields["body"], CC: addresses(fields["cc"]), BCC: addresses(fields["bcc"])}
+	p := &Parsed{
+		Subject: fields["subject"], Body: fields["body"], CC: addresses(fields["cc"]), BCC: addresses(fields["bcc"]),
+	}
 	for _, one := range strings.Split(to, ",") {
 		p.Emails = append(p.Emails, addresses(unescaped(one))...)
 	}

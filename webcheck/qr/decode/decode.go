@@ -238,7 +238,8 @@ func inFile(at float64, factor, offset int) int { return int(at*float64(factor)+
 func (e *evidence) report() *Report {
 	v := rules.Judge(e, e.texts())
 	return &Report{
-		Found: len(e.codes) > 0, CodesCount: len(e.codes), Codes: kit.Map(e.codes, func(c *Code) Code { return *c }), Image: e.image, Text: v.Text(), Findings: v.Findings,
+		Found: len(e.codes) > 0, CodesCount: len(e.codes), Codes: kit.Map(e.codes, func(c *Code) Code { return *c }),
+		Image: e.image, Text: v.Text(), Findings: v.Findings,
 		Partial: e.animated || e.cut,
 	}
 }

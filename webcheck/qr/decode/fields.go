@@ -160,8 +160,11 @@ func parseOTP(text string) (*Parsed, string) {
 		return &Parsed{OTPType: "migration"}, ""
 	}
 	q := u.Query()
-	p := &Parsed{OTPType: strings.ToLower(u.Host), Secret: strings.ToUpper(strings.ReplaceAll(q.Get("secret"), " ", "")), Issuer: q.Get("issuer"),
-		Algorithm: strings.ToUpper(cmp.Or(q.Get("algorithm"), "SHA1")), Digits: 6}
+	p := &Parsed{
+		OTPType: strings.ToLower(u.Host), Secret: strings.ToUpper(strings.ReplaceAll(q.Get("secret"), " ", "")),
+		Issuer:    q.Get("issuer"),
+		Algorithm: strings.ToUpper(cmp.Or(q.Get("algorithm"), "SHA1")), Digits: 6,
+	}
 	p.Account = strings.TrimPrefix(u.Path, "/")
 	if issuer, account, ok := strings.Cut(p.Account, ":"); ok {
 		p.Issuer, p.Account = cmp.Or(p.Issuer, issuer), strings.TrimSpace(account)
@@ -182,7 +185,8 @@ func parseOTP(text string) (*Parsed, string) {
 	default:
 		return nil, "is neither totp nor hotp"
 	}
-	if _, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.TrimRight(p.Secret, "=")); err != nil || p.Secret == "" {
+	if _, err := base32.StdEncoding.WithPadding(base32.NoPadding).
+		DecodeString(strings.TrimRight(p.Secret, "=")); err != nil || p.Secret == "" {
 		return p, "has no secret in Base32"
 	}
 	if p.OTPType == "hotp" && p.Counter == nil {

@@ -37,8 +37,8 @@ var imageRules = rule.Rules[*evidence]{
 		Code: "qr.code.missing", Severity: diag.Warning, StateIfFailed: diag.Missing,
 		DependsOn: []diag.Code{"qr.image.unreadable"}, Ref: iso + "section 6.3",
 		Title: "No QR code found", Requirement: "The image holds a QR code",
-		Advice: "Crop the image to the code with a light margin around it, and make sure that it is sharp, evenly lit and at least 3 pixels " +
-			"a module. Micro QR, Data Matrix, Aztec and bar codes are not read.",
+		Advice: "Crop the image to the code with a light margin around it, and make sure that it is sharp, evenly lit and " +
+			"at least 3 pixels a module. Micro QR, Data Matrix, Aztec and bar codes are not read.",
 		Fails: missing,
 	},
 	{
@@ -49,7 +49,8 @@ var imageRules = rule.Rules[*evidence]{
 			if e.all > maxCodes {
 				return rule.Fail("The image holds more than %d codes, of which the reply has %d.", maxCodes, len(e.codes))
 			}
-			return rule.FailIf(e.all > len(e.codes), "The image holds %d codes, of which the reply has the first %d.", e.all, len(e.codes))
+			return rule.FailIf(e.all > len(e.codes), "The image holds %d codes, of which the reply has the first %d.", e.all,
+				len(e.codes))
 		},
 	},
 	{
@@ -70,12 +71,14 @@ var imageRules = rule.Rules[*evidence]{
 	},
 	each("qr.code.damaged", diag.Warning, iso+"section 7.5",
 		"Code is close to unreadable", "Less than half of the error correction is used up",
-		"Print the code again, larger or with more contrast, and keep logos and folds away from it; if it is a photo, take a sharper one.",
+		"Print the code again, larger or with more contrast, and keep logos and folds away from it; if it is a photo, "+
+			"take a sharper one.",
 		func(c *Code) string {
 			if c.ErrorsCorrected == 0 || 2*c.ErrorsCorrected <= c.ErrorsCorrigible {
 				return ""
 			}
-			return fmt.Sprintf("needed %d of the %d corrections that its error correction allows", c.ErrorsCorrected, c.ErrorsCorrigible)
+			return fmt.Sprintf("needed %d of the %d corrections that its error correction allows", c.ErrorsCorrected,
+				c.ErrorsCorrigible)
 		}),
 	each("qr.code.quiet", diag.Warning, iso+"section 6.3.8",
 		"Quiet zone is missing", "A light margin surrounds each code",
@@ -105,9 +108,12 @@ var imageRules = rule.Rules[*evidence]{
 
 // each makes a rule of a property of one code. What fails completes a sentence that begins with the code; empty is
 // fulfilled.
-func each(code diag.Code, severity diag.Severity, ref, title, requirement, advice string, fails func(*Code) string) rule.Rule[*evidence] {
-	r := rule.Rule[*evidence]{Code: code, Severity: severity, DependsOn: []diag.Code{"qr.code.missing"}, Ref: ref, Title: title,
-		Requirement: requirement, Advice: advice}
+func each(code diag.Code, severity diag.Severity, ref, title, requirement, advice string,
+	fails func(*Code) string) rule.Rule[*evidence] {
+	r := rule.Rule[*evidence]{
+		Code: code, Severity: severity, DependsOn: []diag.Code{"qr.code.missing"}, Ref: ref, Title: title,
+		Requirement: requirement, Advice: advice,
+	}
 	r.Fails = func(e *evidence) (all rule.Failures) {
 		for i, c := range e.codes {
 			if text := fails(c); text != "" {
@@ -172,8 +178,8 @@ func missing(e *evidence) rule.Failures {
 		return rule.Fail("In %d by %d pixels there is no QR code that can be read.", e.image.Width, e.image.Height)
 	}
 	failed := rule.Fail("The image shows %s, which is not supported, and no QR code that can be read.", e.foreignCode())
-	failed[0].Advice = "Read it with a scanner that supports " + string(e.foreign) + ". If it is your own, create a QR code " +
-		"with the same text: that is what phones read."
+	failed[0].Advice = "Read it with a scanner that supports " + string(e.foreign) +
+		". If it is your own, create a QR code with the same text: that is what phones read."
 	return failed
 }
 
@@ -226,7 +232,8 @@ var contentRules = rule.Rules[*evidence]{
 		"Do not trust how the text looks: examine it character by character.",
 		func(c *Code) string {
 			for _, r := range c.Text {
-				if unicode.Is(unicode.Bidi_Control, r) || r == 0x200b || r == 0x2060 || r == 0xfeff || r < 0x20 && !strings.ContainsRune("\r\n\t\x1c\x1d\x1e\x04", r) {
+				if unicode.Is(unicode.Bidi_Control, r) || r == 0x200b || r == 0x2060 || r == 0xfeff ||
+					r < 0x20 && !strings.ContainsRune("\r\n\t\x1c\x1d\x1e\x04", r) {
 					return fmt.Sprintf("holds the invisible character U+%04X", r)
 				}
 			}
@@ -263,7 +270,8 @@ var contentRules = rule.Rules[*evidence]{
 			return view.If(p.Scheme == "http", "leads to "+phrase.Quote(p.Host)+" by http, without encryption")
 		})),
 	each("qr.url.shortener", diag.Info, "", "URL of a link shortener", "URLs show where they lead",
-		"Examine where it ends with url/check. For codes of your own, use a redirect on your own domain: it stays under your control.",
+		"Examine where it ends with url/check. For codes of your own, use a redirect on your own domain: "+
+			"it stays under your control.",
 		parsedAs(URL, func(p *Parsed) string {
 			return view.If(slices.Contains(shorteners, strings.TrimPrefix(p.Host, "www.")), "leads to "+phrase.Quote(p.Host)+
 				", which hides where the link ends")
@@ -289,7 +297,8 @@ var contentRules = rule.Rules[*evidence]{
 
 // nouns are the content types as a sentence calls them.
 var nouns = map[ContentType]string{
-	URL: "a URL", wiFi: "a Wi-Fi network", vCard: "a contact", email: "a mail", tel: "a telephone number", sms: "a message",
+	URL: "a URL", wiFi: "a Wi-Fi network", vCard: "a contact", email: "a mail", tel: "a telephone number",
+	sms: "a message",
 	geo: "a place", otp: "an account of an authenticator", plain: "a text",
 }
 

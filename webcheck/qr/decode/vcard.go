@@ -25,8 +25,8 @@ type property struct {
 	lists   bool   // commas separate the values of one part: version 3 and later
 }
 
-// parseVCard reads the first contact of a text, which may be of version 2.1, 3.0 (RFC 2426) or 4.0 (RFC 6350). A contact
-// nested in it is left out.
+// parseVCard reads the first contact of a text, which may be of version 2.1, 3.0 (RFC 2426) or 4.0 (RFC 6350). A
+// contact nested in it is left out.
 func parseVCard(text string) (*Parsed, string) {
 	p := &Parsed{}
 	var formatted, structured string
