@@ -38,7 +38,7 @@ func TestChangesAreBounded(t *testing.T) {
 	viewer.get("/dashboard/keys")
 	assert.Equal(t, http.StatusSeeOther, h.owner().post("/dashboard/sessions/end-others").status, "another member")
 	assert.Equal(t, http.StatusSeeOther, h.as("owner@example.net").post("/dashboard/sessions/end-others").status)
-	h.pass(time.Duration(wait) * time.Second)
+	h.advance(time.Duration(wait) * time.Second)
 	assert.Equal(t, http.StatusNotFound, viewer.post("/dashboard/sessions/none/end").status)
 	assert.Equal(t, http.StatusSeeOther, viewer.post("/dashboard/leave").status)
 

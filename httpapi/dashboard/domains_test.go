@@ -13,17 +13,18 @@ import (
 	"github.com/diagkit/diagkit/httpapi/watch"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/member"
+	"github.com/diagkit/diagkit/metering/memory"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// watching is a change of a fixture that runs the checks of its domains when the test asks for it.
-func watching(c *Config) {
+// withWatches is a change of a fixture that runs the checks of its domains when the test asks for it.
+func withWatches(c *Config) {
 	c.Watches = watch.New(watch.Config{Store: c.Store, Plans: c.Plans, Clock: c.Clock, Log: c.Log})
 }
 
-// look runs all watches that are due.
-func (h *fixture) look() {
+// runWatches runs all watches that are due.
+func (h *fixture) runWatches() {
 	h.t.Helper()
 	h.dash.Watches.Ask = h.dash.API.Ask
 	require.NoError(h.t, h.dash.Watches.Flush(h.t.Context()))
@@ -40,7 +41,7 @@ func (b *browser) add(domain string, fields ...string) *reply {
 
 // Domains are listed the worst first, with their faults and expiries.
 func TestDomains(t *testing.T) {
-	h := newFixture(t, online(t), watching)
+	h := newFixture(t, withDemoWorld(t), withWatches)
 	b := h.owner()
 	empty := b.get("/dashboard")
 	assert.Contains(t, empty.words(".empty"), "No domains yet")
@@ -50,7 +51,7 @@ func TestDomains(t *testing.T) {
 	assert.Contains(t, page.words(".notice"), "Domain added")
 	b.add("plain.example", "every", "1h0m0s")
 	b.add("bücher.example")
-	h.look()
+	h.runWatches()
 	list := b.get("/dashboard")
 	var names []string
 	for _, a := range list.Find("table.domains tbody th a").EachIter() {
@@ -86,13 +87,13 @@ func TestDomains(t *testing.T) {
 // The page of a domain shows the current state, what changed on which day, and the result of a check now; from that a
 // link is made for each recipient who can fix something.
 func TestDomain(t *testing.T) {
-	h := newFixture(t, online(t), watching)
+	h := newFixture(t, withDemoWorld(t), withWatches)
 	b := h.owner()
 	page := b.add("plain.example")
 	wellFormed(t, "new", page)
 	assert.Contains(t, page.words(".lead"), "first check within a few minutes")
 	require.Equal(t, historyDays, page.Find("ol.days li").Length())
-	h.look()
+	h.runWatches()
 	page = b.get("/dashboard/domains/plain.example")
 	wellFormed(t, "known", page)
 	last := page.Find("ol.days li a").Last()
@@ -137,7 +138,7 @@ func (h *fixture) used() int64 {
 
 // The settings of a watch are chosen by a form, whose faults are shown next to the fields.
 func TestDomainSettings(t *testing.T) {
-	h := newFixture(t, online(t), watching)
+	h := newFixture(t, withDemoWorld(t), withWatches)
 	b := h.owner()
 	page := b.add("plain.example")
 	const path = "/dashboard/domains/plain.example"
@@ -177,16 +178,16 @@ func TestComparison(t *testing.T) {
 	world, err := internet.New(startTime)
 	require.NoError(t, err)
 	t.Cleanup(world.Close)
-	h := newFixture(t, func(c *Config) { c.Env = world.Env() }, watching)
+	h := newFixture(t, func(c *Config) { c.Env = world.Env() }, withWatches)
 	b := h.owner()
 	b.add("plain.example", "every", "24h0m0s")
-	h.look()
+	h.runWatches()
 	const record = "v=spf1 <script>alert(1)</script> -all"
 	world.Zone(`plain.example. TXT "` + record + `"` + "\n")
-	h.pass(40 * time.Hour)
+	h.advance(40 * time.Hour)
 	for range 4 { // a change is reported once it was seen several times
-		h.look()
-		h.pass(10 * time.Minute)
+		h.runWatches()
+		h.advance(10 * time.Minute)
 	}
 	page := h.owner().get("/dashboard/domains/plain.example?from=2026-11-16&to=2026-11-18")
 	wellFormed(t, "changed", page)
@@ -220,7 +221,7 @@ func TestDays(t *testing.T) {
 
 // The page states how many checks a state is based on, and does not praise what was not examined.
 func TestSummary(t *testing.T) {
-	d := &dashboard{Config: Config{Watches: watch.New(watch.Config{})}}
+	d := &dashboard{Config: Config{Watches: watch.New(watch.Config{Store: memory.New(memory.Config{})})}}
 	ran := watch.Summary{LastRun: time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)}
 	with := func(change func(*watch.Summary)) *watch.Watch {
 		w := &watch.Watch{Summary: ran}

@@ -94,8 +94,8 @@ func (h *fixture) clock() time.Time {
 	return h.now
 }
 
-// pass moves the clock.
-func (h *fixture) pass(d time.Duration) {
+// advance moves the clock.
+func (h *fixture) advance(d time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.now = h.now.Add(d)

@@ -19,7 +19,7 @@ import (
 )
 
 // anyForm fills in each form of the dashboard so that it is taken.
-func anyForm(own lodger) url.Values {
+func anyForm(own accountData) url.Values {
 	return url.Values{
 		"name": {"ci"}, "scopes": {"dns:read"}, "environment": {"live"}, "expires_at": {"0"}, "grace": {"24"}, "overlap": {"24"},
 		"sure": {"yes"}, "reason": {"manual"}, "kind": {"webhook"}, "target": {"https://hooks.example.com/"},
@@ -44,7 +44,7 @@ func TestOutageLeaksNothing(t *testing.T) {
 				t.Skip("needs several seconds; runs without -short, as in .ci/run")
 			}
 			var store *meteringtest.FaultyStore
-			h, own, _ := furnished(t, online(t), func(c *Config) {
+			h, own, _ := newSeededFixture(t, withDemoWorld(t), func(c *Config) {
 				store = meteringtest.Faulty(c.Store)
 				c.Store = store
 			})
@@ -55,7 +55,7 @@ func TestOutageLeaksNothing(t *testing.T) {
 			for _, p := range pages {
 				at, _ := own.path(p.pattern)
 				for fault.Skip = 0; ; fault.Skip++ {
-					h.pass(24 * time.Hour) // changes are counted by day
+					h.advance(24 * time.Hour) // changes are counted by day
 					b := h.owner()
 					before := store.Calls(meteringtest.Any)
 					store.Inject(fault)

@@ -109,7 +109,7 @@ func TestManyRequests(t *testing.T) {
 	const many = 3*maxActivityRows + 50
 	for i := range many {
 		if i%7 == 0 {
-			h.pass(time.Second)
+			h.advance(time.Second)
 		}
 		h.charge(h.account, keys[1+i%9], fmt.Sprint("req_", i), "dns/lookup", 1)
 		if i >= many-100 { // the process remembers the newest, a moment later
@@ -165,7 +165,7 @@ func TestManyChargedKeys(t *testing.T) {
 		assert.Contains(t, strings.Join(strings.Fields(spaced(rows.First().Html())), " "), want[0])
 		assert.Contains(t, strings.Join(strings.Fields(spaced(rows.Last().Html())), " "), want[1])
 	}
-	h.pass(time.Hour) // and later charges are added
+	h.advance(time.Hour) // and later charges are added
 	h.charge(h.account, metering.Key{ID: "key_00000000000000000000000000", Account: h.account.ID}, "req_late", "dns/lookup", 1000)
 	assert.Contains(t, b.get("/dashboard/usage").words("tbody"), "Customer 0 1,001 2 Customer 249")
 }
@@ -198,10 +198,10 @@ func TestUsageFile(t *testing.T) {
 	midnight := startTime.Truncate(24 * time.Hour).Add(24 * time.Hour)
 	for i, after := range []time.Duration{-9 * time.Hour, -time.Second, time.Second, -time.Millisecond, time.Hour + time.Second,
 		3 * time.Hour, -2 * time.Second} {
-		h.pass(midnight.Add(after).Sub(h.clock()))
+		h.advance(midnight.Add(after).Sub(h.clock()))
 		h.charge(h.account, key, fmt.Sprint("req_", i), "dns/lookup", 1<<i)
 	}
-	h.pass(5 * time.Hour)
+	h.advance(5 * time.Hour)
 	b := h.owner()
 	rows := strings.Split(b.get("/dashboard/usage.csv").body, "\r\n")
 	id := string(key.ID)
@@ -235,10 +235,10 @@ func (s *cutStore) Entries(ctx context.Context, f metering.EntryFilter) iter.Seq
 
 // Reading on in a list that is cut at instants shows all of it, each row once.
 func TestOlder(t *testing.T) {
-	h, own, _ := furnished(t)
+	h, own, _ := newSeededFixture(t)
 	h.multiply(own.ID, "delivery", 120)
 	for range 250 {
-		h.pass(time.Second)
+		h.advance(time.Second)
 		require.NoError(t, metering.Audited(t.Context(), h.store, metering.Act{Account: own.ID, At: h.clock(), What: "key create"},
 			func(context.Context) error { return nil }))
 	}
@@ -284,7 +284,7 @@ var listReads = map[string]int64{
 // No page of a large account reads or shows more than some hundred rows, however much there is.
 func TestLargeAccount(t *testing.T) {
 	var store *counted
-	h, own, _ := furnished(t, func(c *Config) {
+	h, own, _ := newSeededFixture(t, func(c *Config) {
 		store = &counted{Store: c.Store}
 		c.Store = store
 		c.HostedSPF = hostedmemory.New(hostedmemory.Config{Clock: c.Clock})

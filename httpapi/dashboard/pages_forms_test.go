@@ -195,7 +195,7 @@ func TestChannels(t *testing.T) {
 
 // Attempts are shown with the receiver's reply, which may be anything.
 func TestDelivery(t *testing.T) {
-	h, own, _ := furnished(t)
+	h, own, _ := newSeededFixture(t)
 	d := notify.Delivery{Attempts: []notify.Attempt{
 		{At: startTime, Ended: true, Status: 503, Error: "status 503", Millis: 1200, Response: hostileName},
 		{At: startTime.Add(time.Minute)},
@@ -211,13 +211,13 @@ func TestDelivery(t *testing.T) {
 
 // Usage is summed by day, operation and key, with the charges since the last page view.
 func TestUsage(t *testing.T) {
-	h, own, _ := furnished(t)
+	h, own, _ := newSeededFixture(t)
 	b := h.owner()
 	key, err := h.store.Key(t.Context(), metering.KeyID(own.ids["/dashboard/keys/"]))
 	require.NoError(t, err)
 	assert.Contains(t, b.get("/dashboard/usage").words("dl"), "Used 1 of 50,000 credits")
 	h.charge(own.Account, key, "req_2", "spf/lookup", 1500)
-	h.pass(23 * time.Hour)
+	h.advance(23 * time.Hour)
 	h.charge(own.Account, key, "req_3", "spf/lookup", 500)
 	b = h.owner()
 	page := b.get("/dashboard/usage")
@@ -245,11 +245,11 @@ func TestUsage(t *testing.T) {
 
 // Activity shows charges of the ledger, and the refusals that the process remembers; both can be searched.
 func TestActivity(t *testing.T) {
-	h, own, foreign := furnished(t)
+	h, own, foreign := newSeededFixture(t)
 	b := h.owner()
 	key := metering.KeyID(own.ids["/dashboard/keys/"])
 	observe := func(o httpapi.Observation) {
-		h.pass(time.Second)
+		h.advance(time.Second)
 		o.At = h.clock()
 		h.dash.Activity.Observe(o)
 	}
@@ -284,7 +284,7 @@ func TestActivity(t *testing.T) {
 
 // The owner turns overage on with a budget, and corrects invoices if the server lets owners do so.
 func TestBilling(t *testing.T) {
-	h, own, _ := furnished(t)
+	h, own, _ := newSeededFixture(t)
 	b := h.owner()
 	page := b.get("/dashboard/billing")
 	assert.Contains(t, page.words("main"), "29.00 EUR per month")
@@ -307,7 +307,7 @@ func TestBilling(t *testing.T) {
 	invoice := b.get(at)
 	assert.Contains(t, invoice.words("table"), "Total 6 of 50,000 credits used")
 	assert.Contains(t, invoice.words(".badge"), "draft")
-	h.pass(2 * time.Hour)
+	h.advance(2 * time.Hour)
 	_, err = h.dash.billing(requestAs(h, "owner@example.com")).Finalize(t.Context(), own.ID, "2026-10")
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusUnprocessableEntity, b.post(at+"/credit", "cents", "1.00").status)

@@ -27,19 +27,19 @@ import (
 // hostileName is a name that would be markup if it were not escaped.
 const hostileName = `<script>alert("1")</script> & 'Co'`
 
-// A lodger is an account with something of everything, and the ids of it by the pattern before the id.
-type lodger struct {
+// accountData is an account with something of everything, and the ids of it by the pattern before the id.
+type accountData struct {
 	metering.Account
 	ids map[string]string
 }
 
 // email is that of a viewer of the account.
-func (l lodger) email() string { return string(l.ID) + "@example.org" }
+func (l accountData) email() string { return string(l.ID) + "@example.org" }
 
-// furnish gives an account something of everything, under hostileName names.
-func (h *fixture) furnish(account metering.Account) lodger {
+// seed gives an account something of everything, under hostileName names.
+func (h *fixture) seed(account metering.Account) accountData {
 	ctx, t := h.t.Context(), h.t
-	l := lodger{account, map[string]string{}}
+	l := accountData{account, map[string]string{}}
 	_, err := h.admin.SetAccount(ctx, account.ID, func(a *metering.Account) { a.Name = hostileName })
 	require.NoError(t, err)
 	key, _, err := h.admin.CreateKey(ctx, metering.KeyRequest{Account: account.ID, Name: hostileName, Scopes: metering.Scopes(),
@@ -77,15 +77,15 @@ func (h *fixture) charge(account metering.Account, key metering.Key, request, en
 	require.NoError(h.t, err)
 }
 
-// furnished returns a fixture whose two accounts have something of everything, and existed a month ago.
-func furnished(t *testing.T, changes ...func(*Config)) (h *fixture, own, foreign lodger) {
+// newSeededFixture returns a fixture whose two accounts have something of everything, and existed a month ago.
+func newSeededFixture(t *testing.T, changes ...func(*Config)) (h *fixture, own, foreign accountData) {
 	h = newFixtureAt(t, startTime.AddDate(0, -1, 0), append([]func(*Config){func(c *Config) { c.OwnersEditInvoices = true }}, changes...)...)
 	ctx := t.Context()
-	own, foreign = h.furnish(h.account), h.furnish(h.other)
-	h.pass(startTime.Sub(h.clock()))
+	own, foreign = h.seed(h.account), h.seed(h.other)
+	h.advance(startTime.Sub(h.clock()))
 	_, err := billing.Billing{Store: h.store, Clock: h.clock}.Close(ctx, metering.Period{Year: 2026, Month: time.October})
 	require.NoError(t, err)
-	for _, l := range []lodger{own, foreign} {
+	for _, l := range []accountData{own, foreign} {
 		key, err := h.store.Key(ctx, metering.KeyID(l.ids["/dashboard/keys/"]))
 		require.NoError(t, err)
 		h.charge(l.Account, key, "req_now"+string(l.ID), "dns/lookup", 1)
@@ -97,7 +97,7 @@ func furnished(t *testing.T, changes ...func(*Config)) (h *fixture, own, foreign
 }
 
 // path is the path of a page with the ids of an account, and whether the pattern has an id of those.
-func (l lodger) path(pattern string) (path string, named bool) {
+func (l accountData) path(pattern string) (path string, named bool) {
 	before, rest, ok := strings.Cut(pattern, "{")
 	if !ok {
 		return pattern, false
@@ -110,7 +110,7 @@ func (l lodger) path(pattern string) (path string, named bool) {
 // administration are the pages that these tests walk: all but those whose ids other tests make.
 func (h *fixture) administration() iter.Seq2[*page, string] {
 	return func(yield func(*page, string) bool) {
-		own := lodger{ids: map[string]string{}}
+		own := accountData{ids: map[string]string{}}
 		for _, p := range h.dash.pages {
 			if strings.Contains(p.pattern, "{") {
 				if before, _, _ := strings.Cut(p.pattern, "{"); !slices.Contains(idPages, before) {
@@ -130,7 +130,7 @@ var idPages = []string{"/dashboard/keys/", "/dashboard/channels/", "/dashboard/d
 
 // Every page that can be reached from the navigation by links is well-formed, has the policy, and leads nowhere wrong.
 func TestEveryPage(t *testing.T) {
-	h, _, _ := furnished(t)
+	h, _, _ := newSeededFixture(t)
 	b := h.owner()
 	titles := map[string]string{}
 	queue, seen := []string{"/dashboard", "/dashboard/keys?notice=key-create"}, map[string]bool{}
@@ -220,7 +220,7 @@ func wellFormed(t *testing.T, at string, p *reply) {
 
 // What belongs to another account is not found, whatever is done with it, and nothing is changed.
 func TestForeignIDs(t *testing.T) {
-	h, own, foreign := furnished(t)
+	h, own, foreign := newSeededFixture(t)
 	b := h.owner()
 	count := 0
 	for p := range h.administration() {
@@ -255,7 +255,7 @@ func TestForeignIDs(t *testing.T) {
 // A member without the role gets a refusal, and nothing changes. A visitor without a session is redirected to sign
 // in.
 func TestRoles(t *testing.T) {
-	h, own, _ := furnished(t)
+	h, own, _ := newSeededFixture(t)
 	roles := map[member.Role]*browser{}
 	for _, role := range member.Roles() {
 		roles[role] = h.as(string(role) + "@example.com")
@@ -311,7 +311,7 @@ func (h *fixture) mayPost(role member.Role, action, at string) {
 
 // Requests that another site has a browser send are refused, and leave no trace.
 func TestForeignOrigins(t *testing.T) {
-	h, own, _ := furnished(t)
+	h, own, _ := newSeededFixture(t)
 	b := h.owner()
 	for _, fields := range [][]string{
 		{"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"},
@@ -415,7 +415,7 @@ func counting[T any](c *counted, list iter.Seq2[T, error]) iter.Seq2[T, error] {
 // A page costs few reads of the store, the session, the member and the account among them.
 func TestReads(t *testing.T) {
 	var store *counted
-	h, own, _ := furnished(t, func(c *Config) {
+	h, own, _ := newSeededFixture(t, func(c *Config) {
 		store = &counted{Store: c.Store}
 		c.Store = store
 	})

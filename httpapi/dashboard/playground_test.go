@@ -23,8 +23,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// online is a change of a fixture: its checks see the Internet of the demo, and it has hosted SPF profiles.
-func online(t *testing.T) func(*Config) {
+// withDemoWorld is a change of a fixture: its checks see the Internet of the demo, and it has hosted SPF profiles.
+func withDemoWorld(t *testing.T) func(*Config) {
 	world, err := internet.New(startTime)
 	require.NoError(t, err)
 	t.Cleanup(world.Close)
@@ -99,7 +99,7 @@ func (b *browser) run(page *reply, fields ...string) *reply {
 
 // The faults of a field are shown next to it, and what was typed is kept.
 func TestPlaygroundFaults(t *testing.T) {
-	h := newFixture(t, online(t))
+	h := newFixture(t, withDemoWorld(t))
 	b := h.owner()
 	page := b.run(b.get("/dashboard/playground/text/stats"), "f.text", "a b", "f.top", "many", "f.words_per_minute", "0")
 	assert.Equal(t, "many", page.Find(`[id="f.top"]`).AttrOr("value", ""))
@@ -122,7 +122,7 @@ func TestPlaygroundFaults(t *testing.T) {
 
 // A file is sent as it is, a text of several lines with the line ends that it had.
 func TestPlaygroundFiles(t *testing.T) {
-	h := newFixture(t, online(t))
+	h := newFixture(t, withDemoWorld(t))
 	b := h.owner()
 	hash := "64ec88ca00b268e5ba1a35678a1b5316d212f4f366b2477232534a8aeca37f3c" // of Hello world
 	var body bytes.Buffer
@@ -144,7 +144,7 @@ func TestPlaygroundFiles(t *testing.T) {
 
 // A form that is sent twice runs once, and a token of strangers opens nothing.
 func TestOnce(t *testing.T) {
-	h := newFixture(t, online(t))
+	h := newFixture(t, withDemoWorld(t))
 	b := h.owner()
 	page := b.get("/dashboard/playground/text/lower?example")
 	form := page.Find(`main form[action^="/dashboard/playground/"]`)
@@ -164,7 +164,7 @@ func TestOnce(t *testing.T) {
 		assert.Equal(t, http.StatusNotFound, strange.send(http.MethodGet, path, nil).status, path)
 	}
 	assert.Equal(t, http.StatusNotFound, b.post("/dashboard/playground/text/lower", "token", "x", "f.text", "X").status)
-	h.pass(resultLifetime + time.Second)
+	h.advance(resultLifetime + time.Second)
 	b = h.owner()
 	assert.Equal(t, http.StatusNotFound, b.send(http.MethodGet, at, nil).status)
 	b.run(page, "token", member.NewToken())
@@ -185,13 +185,13 @@ func TestRunning(t *testing.T) {
 	page := h.owner().get("/dashboard/playground/text/lower?result=" + token)
 	assert.Contains(t, page.words("main"), "The check is running")
 	assert.Equal(t, "2", page.header.Get("Refresh"))
-	h.pass(maxRunTime)
+	h.advance(maxRunTime)
 	assert.Equal(t, http.StatusNotFound, h.owner().send(http.MethodGet, "/dashboard/playground/text/lower?result="+token, nil).status)
 }
 
 // Viewers see the forms, and may spend nothing.
 func TestPlaygroundViewer(t *testing.T) {
-	h := newFixture(t, online(t))
+	h := newFixture(t, withDemoWorld(t))
 	b := h.as("viewer@example.com")
 	for _, ep := range httpapi.Endpoints() {
 		op := operation{ep}

@@ -26,7 +26,7 @@ func (b *browser) share(page *reply) string {
 
 // A link ends when it is withdrawn, and after 30 days; strangers can do nothing with it.
 func TestShareEnds(t *testing.T) {
-	h := newFixture(t, online(t))
+	h := newFixture(t, withDemoWorld(t))
 	b := h.owner()
 	result := b.run(b.get("/dashboard/playground/text/lower?example"))
 	form := result.Find(`main form[action="/dashboard/shares"]`)
@@ -53,11 +53,11 @@ func TestShareEnds(t *testing.T) {
 	require.Contains(t, b.get("/dashboard/shares").words("main"), "revoked")
 
 	later := b.share(b.run(b.get("/dashboard/playground/text/upper?example")))
-	h.pass(shareLifetime - time.Second)
+	h.advance(shareLifetime - time.Second)
 	strange.get(later)
-	h.pass(time.Second)
+	h.advance(time.Second)
 	require.Equal(t, http.StatusGone, strange.send(http.MethodGet, later, nil).status)
-	h.pass(shareLifetime + time.Second)
+	h.advance(shareLifetime + time.Second)
 	require.NoError(t, h.dash.storeShare(t.Context(), h.other.ID, member.NewToken(), &share{View: &view.View{}}))
 	for _, path := range []string{later, "/r/" + member.NewToken(), "/r/x", "/r/" + strings.Repeat("A", 43)} {
 		require.Equal(t, http.StatusNotFound, strange.send(http.MethodGet, path, nil).status, path)

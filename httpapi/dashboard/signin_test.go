@@ -92,9 +92,9 @@ func TestCookie(t *testing.T) {
 func TestLinkEnds(t *testing.T) {
 	h := newFixture(t)
 	at, token := h.linkPath("viewer@example.com")
-	h.pass(member.LinkTime - time.Second)
+	h.advance(member.LinkTime - time.Second)
 	h.browser().get(at)
-	h.pass(time.Second)
+	h.advance(time.Second)
 	assert.Equal(t, http.StatusNotFound, h.browser().send("GET", at, nil).status)
 	assert.Equal(t, http.StatusNotFound, h.browser().post("/dashboard/enter", "token", token, "account", string(h.account.ID)).status)
 
@@ -121,8 +121,8 @@ func TestLinkOnce(t *testing.T) {
 	assert.Len(t, count, 1)
 }
 
-// mailing is a change of a fixture that keeps what is mailed.
-func mailing(sent chan<- string) func(*Config) {
+// withMail is a change of a fixture that keeps what is mailed.
+func withMail(sent chan<- string) func(*Config) {
 	return func(c *Config) {
 		c.Mail = func(_ context.Context, to, subject, text string) error {
 			sent <- to + "\n" + subject + "\n" + text
@@ -134,7 +134,7 @@ func mailing(sent chan<- string) func(*Config) {
 // A link is mailed to members. The reply is the same for every address, and the number of requests is limited.
 func TestMailLink(t *testing.T) {
 	sent := make(chan string, 100)
-	h := newFixture(t, mailing(sent))
+	h := newFixture(t, withMail(sent))
 	b := h.browser()
 	known := b.post("/dashboard/enter/mail", "email", " Owner@Example.com ")
 	unknown := b.post("/dashboard/enter/mail", "email", "nobody@example.com")
@@ -153,7 +153,7 @@ func TestMailLink(t *testing.T) {
 		assert.Equal(t, http.StatusUnprocessableEntity, r.status, text)
 		assert.Contains(t, r.words("#email-fault"), "must be a mail address", text)
 	}
-	h.pass(time.Minute)
+	h.advance(time.Minute)
 	emailAttempts := int(budget.Of(budget.SignInMails).Person)
 	for i := range emailAttempts {
 		status := b.post("/dashboard/enter/mail", "email", "owner@example.com").status
@@ -162,7 +162,7 @@ func TestMailLink(t *testing.T) {
 		}
 	}
 	assert.Equal(t, http.StatusTooManyRequests, b.post("/dashboard/enter/mail", "email", "owner@example.com").status)
-	h.pass(time.Hour)
+	h.advance(time.Hour)
 	assert.Equal(t, http.StatusSeeOther, b.post("/dashboard/enter/mail", "email", "owner@example.com").status)
 
 	none := newFixture(t) // without a mail server
@@ -173,7 +173,7 @@ func TestMailLink(t *testing.T) {
 // After signing in a visitor is redirected to the requested page, and to no other site.
 func TestNext(t *testing.T) {
 	sent := make(chan string, 10)
-	h := newFixture(t, mailing(sent))
+	h := newFixture(t, withMail(sent))
 	b := h.browser()
 	asked := b.send("GET", "/dashboard/usage?month=2026-11", nil)
 	page := b.get(asked.header.Get("Location"))
@@ -207,7 +207,7 @@ func TestAttempts(t *testing.T) {
 	}
 	assert.LessOrEqual(t, statuses[http.StatusNotFound], addressAttempts)
 	assert.Equal(t, 6*addressAttempts, statuses[http.StatusNotFound]+statuses[http.StatusTooManyRequests])
-	h.pass(time.Minute)
+	h.advance(time.Minute)
 	assert.Equal(t, http.StatusNotFound, b.send("GET", "/dashboard/enter?token=guess", nil).status)
 
 	owner := h.owner()
@@ -224,10 +224,10 @@ func TestAttempts(t *testing.T) {
 
 // Requests for links to ever more addresses are stopped, for the whole network. Others can still request one.
 func TestMailsFromOneNetwork(t *testing.T) {
-	h := newFixture(t, mailing(make(chan string, 1000)))
+	h := newFixture(t, withMail(make(chan string, 1000)))
 	spammer, count := netip.MustParseAddr("2001:db8::1"), 0
 	for n := range 200 {
-		h.pass(5 * time.Second)
+		h.advance(5 * time.Second)
 		if h.dash.takeSignInMail(spammer, fmt.Sprintf("a%d@example.com", n)) {
 			count++
 		}
@@ -259,15 +259,15 @@ func TestGuessedShares(t *testing.T) {
 func TestSessionEnds(t *testing.T) {
 	h := newFixture(t)
 	idle := h.owner()
-	h.pass(member.IdleTime - time.Second)
+	h.advance(member.IdleTime - time.Second)
 	idle.get("/dashboard/log")
-	h.pass(member.IdleTime)
+	h.advance(member.IdleTime)
 	assert.Equal(t, http.StatusSeeOther, idle.send("GET", "/dashboard/log", nil).status)
 
 	busy := h.owner()
 	for at := time.Duration(0); at < member.SessionTime; at += 11 * time.Hour {
 		busy.get("/dashboard/log")
-		h.pass(11 * time.Hour)
+		h.advance(11 * time.Hour)
 	}
 	assert.Equal(t, http.StatusSeeOther, busy.send("GET", "/dashboard/log", nil).status)
 }
@@ -282,10 +282,10 @@ func TestSessionSeen(t *testing.T) {
 		return list[0].LastSeen
 	}
 	first := seen()
-	h.pass(59 * time.Second)
+	h.advance(59 * time.Second)
 	b.get("/dashboard/log")
 	assert.Equal(t, first, seen())
-	h.pass(time.Second)
+	h.advance(time.Second)
 	b.get("/dashboard/log")
 	assert.Equal(t, first.Add(time.Minute), seen())
 }

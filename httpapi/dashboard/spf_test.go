@@ -35,7 +35,7 @@ func TestHostedSPF(t *testing.T) {
 	world.Zone(`customer.example. TXT "v=spf1 include:_spf.service.example -all"`)
 	key, _, err := h.admin.CreateKey(ctx, metering.KeyRequest{Account: h.account.ID, Name: "mail " + hostileName, Scopes: metering.Scopes()})
 	require.NoError(t, err)
-	h.pass(time.Second)
+	h.advance(time.Second)
 	_, rotated, _, err := h.admin.RotateKey(ctx, key.ID, time.Hour)
 	require.NoError(t, err)
 	p, err := hostedspf.Create(ctx, &env, hostedspf.Access{Store: h.dash.HostedSPF, Owner: hostedspf.Owner(key.ID)},
@@ -58,7 +58,7 @@ func TestHostedSPF(t *testing.T) {
 	})
 	world.Zone(`_spf.service.example. TXT "v=spf1 ip4:198.51.100.0/24 -all"`)
 	world.Zone(`customer.example. TXT "v=spf1 redirect=` + p.IncludeHost.String() + `"`)
-	h.pass(time.Minute)
+	h.advance(time.Minute)
 	form := page.Find(`form[action$="/resolve"]`)
 	sent, again := b.submit(form), b.submit(form)
 	require.Equal(t, http.StatusSeeOther, sent.status, sent.words("main"))

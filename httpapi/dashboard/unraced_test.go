@@ -30,11 +30,11 @@ import (
 
 // A list of 10,000 domains is a page for a person. DIAG_TEST_POSTGRES is the URL of a database, on which it is measured.
 func TestManyDomains(t *testing.T) {
-	h := newFixture(t, online(t), func(c *Config) {
+	h := newFixture(t, withDemoWorld(t), func(c *Config) {
 		if url := os.Getenv("DIAG_TEST_POSTGRES"); url != "" {
 			c.Watches = watch.New(watch.Config{Store: postgresWith(t, url, *c), Clock: c.Clock})
 		} else {
-			watching(c)
+			withWatches(c)
 		}
 	})
 	b := h.owner()
@@ -89,7 +89,7 @@ func postgresWith(t *testing.T, url string, c Config) metering.Store {
 
 // A shared result is public, and does not reveal who shared it and how it was requested.
 func TestShareOperations(t *testing.T) {
-	h := newFixture(t, online(t))
+	h := newFixture(t, withDemoWorld(t))
 	b, stranger := h.owner(), h.browser()
 	secrets := []string{string(h.account.ID), "Example &amp; Co", "owner@example.com", "127.0.0.53", "key_", "svc_", "acc_",
 		"req_", "dashboard/"}
@@ -151,7 +151,7 @@ func TestStoreResult(t *testing.T) {
 
 // Every operation can be run by its form with its example, is charged once, and shows its result, JSON, curl and Go.
 func TestPlayground(t *testing.T) {
-	h := newFixture(t, online(t))
+	h := newFixture(t, withDemoWorld(t))
 	b, all := h.owner(), 0
 	spent := int64(0)
 	list := b.get("/dashboard/playground")
