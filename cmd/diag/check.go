@@ -392,7 +392,8 @@ func (a *app) askAt(
 ) (*httpapi.Result, error) {
 	switch {
 	case a.server != "" && len(servers) > 0:
-		return nil, usagef("%s: the API at %s chooses its own name servers: unset --server and $DIAG_SERVER to query from here",
+		return nil, usagef("%s: the API at %s chooses its own name servers: "+
+			"unset --server and $DIAG_SERVER to query from here",
 			servers[0].typed, a.server)
 	case a.server != "":
 		return a.askServer(ctx, ep, body)

@@ -189,7 +189,8 @@ var plusOptions = []digOption{
 	useTLS("tls", resolver.DoT),
 	{names: "https", value: "a path", withoutValue: new(useTLS("", resolver.DoH)), apply: useTLS("", resolver.DoH).apply},
 	certificateOption, ednsOption,
-	{names: "tls-ca", value: "a file", withoutValue: &digOption{}, unsupported: "name the authorities to trust with --ca-file FILE"},
+	{names: "tls-ca", value: "a file", withoutValue: &digOption{},
+		unsupported: "name the authorities to trust with --ca-file FILE"},
 	passFlag("short", "--short", ""), passFlag("json", "--json", ""),
 
 	formatOnly("all additional answer authority class cmd comments crypto dlv expandaaaa generic header identify idn idnin " +
@@ -246,15 +247,19 @@ var digLetters = letterOptions(map[byte]digOption{
 	'q': {value: "a name", withoutValue: new(passFlag("", "-q", "")), apply: nameOption.apply},
 	'x': reverseOption, 'n': serverOption, 'J': passFlag("", "--json", ""),
 	'd': {}, 'm': {}, 'r': {}, 'u': {},
-	'b': unsupportedValue("an address", noSource), 'k': unsupportedValue("a file", noSignature), 'y': unsupportedValue("a key", noSignature),
+	'b': unsupportedValue("an address", noSource), 'k': unsupportedValue("a file", noSignature),
+	'y': unsupportedValue("a key", noSignature),
 	'i': unsupported("", "IP6.INT is no longer used (RFC 4159)"),
-	'a': unsupportedValue("a file", noCheck), 'E': unsupportedValue("a file", noPackets), 'G': unsupportedValue("a file", noPackets),
+	'a': unsupportedValue("a file", noCheck), 'E': unsupportedValue("a file", noPackets),
+	'G': unsupportedValue("a file", noPackets),
 	'V': unsupported("", "diag version prints the version"),
 })
 
 var hostLetters = letterOptions(map[byte]digOption{
-	'a': unsupported("", noANY), 'A': unsupported("", noANY), 'C': unsupported("", noCompare), 'l': unsupported("", noTransfer),
-	'd': passFlag("", "-v", ""), 'i': {}, 'm': {value: "a flag"}, 'n': {}, 's': {}, 'N': unsupportedValue("a number", noSearch),
+	'a': unsupported("", noANY), 'A': unsupported("", noANY), 'C': unsupported("", noCompare),
+	'l': unsupported("", noTransfer),
+	'd': passFlag("", "-v", ""), 'i': {}, 'm': {value: "a flag"}, 'n': {}, 's': {},
+	'N': unsupportedValue("a number", noSearch),
 	'r': setField("", "recursion_desired", "false", ""), 'R': setNumber("", "tries", 1, 1, 1, 10),
 	'T': setField("", "transport", "tcp", ""), 'U': setField("", "transport", "udp", ""),
 	'w': unsupported("", "the wait for a reply is limited; set it with -W SECONDS"),
@@ -263,11 +268,14 @@ var hostLetters = letterOptions(map[byte]digOption{
 
 var drillLetters = letterOptions(map[byte]digOption{
 	'D': setField("", "dnssec", "true", ""), 'T': setField("", "trace", "true", ""), 'S': unsupported("", noCheck),
-	't': setField("", "transport", "tcp", ""), 'u': setField("", "transport", "udp", ""), 'x': {}, 'a': {}, 'Q': {}, 'z': {},
+	't': setField("", "transport", "tcp", ""), 'u': setField("", "transport", "udp", ""),
+	'x': {}, 'a': {}, 'Q': {}, 'z': {},
 	'V': {value: "a number"}, 'b': setNumber("", "udp_payload_size", 0, 0, 512, 4096),
 	'o': {value: "flags", apply: setDrillFlags}, 's': unsupported("", noCheck), 'k': unsupportedValue("a file", noCheck),
-	'I': unsupportedValue("an address", noSource), 'y': unsupportedValue("a key", noSignature), 'd': unsupportedValue("a domain", noCheck),
-	'f': unsupportedValue("a file", noPackets), 'i': unsupportedValue("a file", noPackets), 'w': unsupportedValue("a file", noPackets),
+	'I': unsupportedValue("an address", noSource), 'y': unsupportedValue("a key", noSignature),
+	'd': unsupportedValue("a domain", noCheck),
+	'f': unsupportedValue("a file", noPackets), 'i': unsupportedValue("a file", noPackets),
+	'w': unsupportedValue("a file", noPackets),
 	'q': unsupportedValue("a file", noPackets), 'c': unsupportedValue("a file", "name the server as @SERVER"),
 	'r': unsupportedValue("a file", "name other root servers with --root-hints FILE"),
 })
@@ -298,11 +306,12 @@ var longOptions = map[string]*digOption{
 // programs are those whose names are commands of diag.
 var programs = map[string]*program{
 	"resolve": {name: "resolve", letters: digLetters, nameFirst: true},
-	"dig":     {name: "dig", letters: digLetters, asksRoot: true}, "kdig": {name: "kdig", letters: digLetters, asksRoot: true},
-	"doggo": {name: "doggo", letters: digLetters},
-	"delv":  {name: "delv", letters: digLetters, asksRoot: true, fields: map[string]string{"dnssec": "true"}},
-	"drill": {name: "drill", letters: drillLetters, asksRoot: true, singleName: true},
-	"host":  {name: "host", letters: hostLetters, types: []string{"A", "AAAA", "MX"}, singleName: true, takesServer: true},
+	"dig":     {name: "dig", letters: digLetters, asksRoot: true},
+	"kdig":    {name: "kdig", letters: digLetters, asksRoot: true},
+	"doggo":   {name: "doggo", letters: digLetters},
+	"delv":    {name: "delv", letters: digLetters, asksRoot: true, fields: map[string]string{"dnssec": "true"}},
+	"drill":   {name: "drill", letters: drillLetters, asksRoot: true, singleName: true},
+	"host":    {name: "host", letters: hostLetters, types: []string{"A", "AAAA", "MX"}, singleName: true, takesServer: true},
 	"nslookup": {name: "nslookup", letters: letterOptions(nil), dashOptions: nslookupOptions, types: []string{"A", "AAAA"},
 		singleName: true, takesServer: true, interactive: true},
 }

@@ -52,10 +52,11 @@ func (a *app) accountCommand() *cobra.Command {
 	create.Flags().StringVar(&name, "name", "", "name of the account")
 	create.Flags().StringVar(&plan, "plan", "free", "plan of the account")
 	var pages pageFlags
-	list := a.newStoreCommand("list", "List the accounts", "", func(ctx context.Context, admin metering.Admin, _ []string) error {
-		list := paginate(pages, sequence(admin.Store.Accounts(ctx)), func(acc metering.Account) string { return string(acc.ID) })
-		return printEach(a, mapSequence(list, viewAccounts(admin.Plans)), accountColumns, accountView.row)
-	})
+	list := a.newStoreCommand("list", "List the accounts", "",
+		func(ctx context.Context, admin metering.Admin, _ []string) error {
+			list := paginate(pages, sequence(admin.Store.Accounts(ctx)), func(acc metering.Account) string { return string(acc.ID) })
+			return printEach(a, mapSequence(list, viewAccounts(admin.Plans)), accountColumns, accountView.row)
+		})
 	pages.add(list.Flags())
 	show := a.newStoreCommand("show ID", "Show one account", "the id of an account",
 		func(ctx context.Context, admin metering.Admin, args []string) error {

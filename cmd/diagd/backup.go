@@ -48,7 +48,8 @@ func (a *app) backup(ctx context.Context, to string) error {
 func (a *app) sqliteFile() (string, error) {
 	kind, place, err := a.parseStore()
 	if err == nil && kind != "sqlite" {
-		err = usagef("--store: only a SQLite file can be copied; back up a database server with its own tools, such as pg_dump")
+		err = usagef("--store: only a SQLite file can be copied; " +
+			"back up a database server with its own tools, such as pg_dump")
 	}
 	return place, err
 }

@@ -112,7 +112,9 @@ func (c *callbacks) receive(w http.ResponseWriter, r *http.Request) (status int,
 	return c.settleOutcome(w, r, word)
 }
 
-func (c *callbacks) settleOutcome(w http.ResponseWriter, r *http.Request, word billing.PaymentReport) (status int, text string) {
+func (c *callbacks) settleOutcome(
+	w http.ResponseWriter, r *http.Request, word billing.PaymentReport,
+) (status int, text string) {
 	_, err := c.settle(r.Context(), word)
 	refused, isRefused := errors.AsType[*billing.RefusedError](err)
 	switch {

@@ -77,7 +77,8 @@ The URLs of Slack and Teams are secrets: use --target - to read one from standar
 	flags.StringVar(&r.Name, "name", "", "name of the channel, 1 to 64 characters")
 	flags.StringVar(&kind, "kind", string(notify.Webhook), "webhook, slack, teams, telegram or email")
 	flags.StringVar(&r.Target, "target", "", "URL, chat or mail address; - reads it from standard input")
-	flags.StringSliceVar(&categories, "categories", nil, "events to notify of: usage, api_key, billing, spf, domain (default: all)")
+	flags.StringSliceVar(&categories, "categories", nil,
+		"events to notify of: usage, api_key, billing, spf, domain (default: all)")
 	flags.StringVar(&secretFile, "secret-file", "",
 		"file with the secret to sign with, whsec_ and base64 of 24 to 64 bytes; - is standard input (default: a new one)")
 	flags.StringVar(&tokenFile, "token-file", "", "file with the token of a Telegram bot; - is standard input")

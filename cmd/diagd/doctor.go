@@ -157,9 +157,11 @@ func (a *app) examineStore(err error) partView {
 		return okPart("%s can be read", a.redactedStore())
 	}
 	if kind, _, e := a.parseStore(); e == nil && kind == "memory" {
-		return faultyPart(conditionWarning, "name a persistent store with --store", "in memory: it is lost when the server stops")
+		return faultyPart(conditionWarning, "name a persistent store with --store",
+			"in memory: it is lost when the server stops")
 	}
-	return faultyPart(conditionFault, "diagd serve creates a store at its first start, and updates an old one, as diagd migrate does",
+	return faultyPart(conditionFault,
+		"diagd serve creates a store at its first start, and updates an old one, as diagd migrate does",
 		"%v", err)
 }
 

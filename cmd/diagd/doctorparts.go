@@ -133,7 +133,8 @@ func (a *app) examineTask(d task, maxAge time.Duration, remedy string) partView 
 	case err != nil:
 		return faultyPart(conditionUnknown, "", "%s cannot be read", path)
 	case faults > 0:
-		return faultyPart(conditionFault, "run diagd audit to see them", "faults found by the last one, at %s: %d", formatTime(&at), faults)
+		return faultyPart(conditionFault, "run diagd audit to see them",
+			"faults found by the last one, at %s: %d", formatTime(&at), faults)
 	case age > maxAge:
 		return faultyPart(conditionWarning, remedy, "the last one was %d days ago", int(age/day))
 	}
@@ -161,7 +162,8 @@ func (a *app) examineCertificate() partView {
 	}
 	cert, err := firstCertificate(text, err)
 	if err != nil {
-		return faultyPart(conditionFault, "put the certificate chain there in PEM, the server's certificate first", "%s: %v", path, err)
+		return faultyPart(conditionFault, "put the certificate chain there in PEM, the server's certificate first",
+			"%s: %v", path, err)
 	}
 	left := time.Until(cert.NotAfter)
 	detail := fmt.Sprintf("for %s, expires %s", strings.Join(cert.DNSNames, ", "), formatTime(&cert.NotAfter))

@@ -82,7 +82,8 @@ func (a *app) healthCommand() *cobra.Command {
 			}
 			return a.health(ctx)
 		})
-	cmd.Flags().StringVar(&url, "url", "", "address of the server, such as http://127.0.0.1:8080 (default: from the settings)")
+	cmd.Flags().StringVar(&url, "url", "",
+		"address of the server, such as http://127.0.0.1:8080 (default: from the settings)")
 	a.serving.addListeners(cmd.Flags())
 	return cmd
 }

@@ -23,7 +23,8 @@ import (
 // acts are the commands that change something, each a row of the log. A test checks that none is missing.
 var acts = []string{"account create", "account set", "plan import", "key create", "key rotate", "key revoke",
 	"channel create", "channel rotate", "channel remove", "channel disable", "channel enable", "channel test",
-	"channel replay", "channel confirm", "spf create", "spf resolve", "spf pause", "spf resume", "spf remove", "billing close", "billing retry",
+	"channel replay", "channel confirm", "spf create", "spf resolve", "spf pause", "spf resume", "spf remove",
+	"billing close", "billing retry",
 	"billing finalize", "billing void", "billing credit", "billing paid", "billing uncollectible", "billing suspend",
 	"billing resume", "member add", "member role", "member remove", "member link",
 	"watch create", "watch set", "watch run", "watch remove"}
@@ -69,7 +70,9 @@ func withReason(err error) error {
 	_, isEarly := errors.AsType[*billing.TooEarlyError](err)
 	_, isFile := errors.AsType[*fs.PathError](err) // that a flag names
 	isRefusal = isRefusal || isEarly || isUsage(err)
-	for _, refusal := range []error{billing.ErrBusy, billing.ErrNoBiller, hostedspf.ErrNotFound, hostedspf.ErrTaken, hostedspf.ErrClaimed} {
+	for _, refusal := range []error{
+		billing.ErrBusy, billing.ErrNoBiller, hostedspf.ErrNotFound, hostedspf.ErrTaken, hostedspf.ErrClaimed,
+	} {
 		isRefusal = isRefusal || errors.Is(err, refusal)
 	}
 	switch {
@@ -110,7 +113,9 @@ func loggedFlags(cmd *cobra.Command) string {
 
 // findTarget returns the account that a command is about, by its first argument (an account, a key, a profile) or by
 // --account or --key; empty for the server as a whole, and if it does not exist, which the command will report.
-func (a *app) findTarget(ctx context.Context, admin metering.Admin, cmd *cobra.Command, args []string) metering.AccountID {
+func (a *app) findTarget(
+	ctx context.Context, admin metering.Admin, cmd *cobra.Command, args []string,
+) metering.AccountID {
 	id := strings.Join(args[:min(1, len(args))], "")
 	if flag := cmd.Flag("key"); flag != nil {
 		id = flag.Value.String()

@@ -225,7 +225,8 @@ func (a *app) checkSecrets() error {
 	var faults []error
 	for _, name := range secretSettings {
 		if flag := "--" + name; a.origins[name] == flag {
-			faults = append(faults, usagef("%s: other users of this machine can read the command line; set %s instead", flag, envName(name)))
+			faults = append(faults, usagef("%s: other users of this machine can read the command line; set %s instead",
+				flag, envName(name)))
 		}
 	}
 	return errors.Join(faults...)

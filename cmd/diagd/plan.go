@@ -103,7 +103,9 @@ type holderView struct {
 }
 
 // affectedAccounts returns the accounts for which the earlier versions include more than the new one does for others.
-func affectedAccounts(v metering.PlanVersion, versions []metering.PlanVersion, accounts []metering.Account) []holderView {
+func affectedAccounts(
+	v metering.PlanVersion, versions []metering.PlanVersion, accounts []metering.Account,
+) []holderView {
 	before := metering.NewPriceList(versions...).In(v.From)[v.Plan.ID]
 	after := metering.NewPriceList(append(slices.Clone(versions), v)...).In(v.From)[v.Plan.ID]
 	list := []holderView{}

@@ -114,7 +114,8 @@ func (a *app) checkFlags() (s checkedFlags, err error) {
 	}
 	for _, network := range s.proxies {
 		if network.Bits() == 0 {
-			fault(usagef("--trusted-proxies: %s includes all clients, which could then claim any address; name your proxies", network))
+			fault(usagef("--trusted-proxies: %s includes all clients, which could then claim any address; "+
+				"name your proxies", network))
 		}
 	}
 	faults[1] = a.serving.dashboard.check(len(a.serving.trustedProxies))

@@ -36,7 +36,9 @@ func (a *app) spfCommand() *cobra.Command {
 		a.spfRemoveCommand(), a.spfKeyCommand(), a.spfDSCommand())
 }
 
-func (a *app) newProfileCommand(use, short string, run func(context.Context, hostedspf.Access, string) error) *cobra.Command {
+func (a *app) newProfileCommand(
+	use, short string, run func(context.Context, hostedspf.Access, string) error,
+) *cobra.Command {
 	return newCommand(use+" ID", short, "the id of a profile", func(ctx context.Context, args []string) error {
 		err := a.administerSPF(ctx, func(access hostedspf.Access) error { return run(ctx, access, args[0]) })
 		if errors.Is(err, hostedspf.ErrNotFound) {

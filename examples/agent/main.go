@@ -29,7 +29,8 @@ import (
 )
 
 func main() {
-	server := flag.String("server", "", "address of /mcp at a server; its key is in $DIAG_KEY (default: a server in memory)")
+	server := flag.String("server", "",
+		"address of /mcp at a server; its key is in $DIAG_KEY (default: a server in memory)")
 	domain := flag.String("domain", "harbour.example", "domain to check")
 	flag.Bool("once", false, "end after one domain (always)")
 	flag.Parse()

@@ -67,12 +67,15 @@ type change struct {
 
 // changes happen to the records of the month.
 var changes = []change{
-	{history, "_dmarc.slip.example.", dns.TypeTXT, `_dmarc.slip.example. TXT "v=DMARC1; p=quarantine; rua=mailto:dmarc@slip.example"`},
-	{history, "_dmarc.held.example.", dns.TypeTXT, `_dmarc.held.example. TXT "v=DMARC1; p=none; rua=mailto:dmarc@held.example"`},
+	{history, "_dmarc.slip.example.", dns.TypeTXT,
+		`_dmarc.slip.example. TXT "v=DMARC1; p=quarantine; rua=mailto:dmarc@slip.example"`},
+	{history, "_dmarc.held.example.", dns.TypeTXT,
+		`_dmarc.held.example. TXT "v=DMARC1; p=none; rua=mailto:dmarc@held.example"`},
 	{history, "harbour.example.", dns.TypeTXT, `harbour.example. TXT "v=spf1 mx include:_spf.shop.example ~all"`},
 	{21, "harbour.example.", dns.TypeTXT,
 		`harbour.example. TXT "v=spf1 mx include:_spf.shop.example include:_spf.gone.example ~all"`},
-	{12, "_dmarc.slip.example.", dns.TypeTXT, `_dmarc.slip.example. TXT "v=DMARC1; p=rejct; rua=mailto:dmarc@slip.example"`},
+	{12, "_dmarc.slip.example.", dns.TypeTXT,
+		`_dmarc.slip.example. TXT "v=DMARC1; p=rejct; rua=mailto:dmarc@slip.example"`},
 	{6, "_dmarc.held.example.", dns.TypeTXT,
 		`_dmarc.held.example. TXT "v=DMARC1; p=quarantine; pct=20; rua=mailto:dmarc@held.example!10m"`},
 }
@@ -129,14 +132,18 @@ type environment struct {
 func (d *demo) mountParts(ctx context.Context, h *environment, c dashboard.Config) (http.Handler, error) {
 	h.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	h.worker = &notify.Worker{Store: h.store, Client: h.client(), Clock: h.Now, Log: h.log}
-	h.watches = watch.New(watch.Config{Store: h.store, Ask: h.api.Ask, Clock: h.Now, PublicURL: d.url, Wake: h.worker.Wake, Log: h.log})
+	h.watches = watch.New(watch.Config{
+		Store: h.store, Ask: h.api.Ask, Clock: h.Now, PublicURL: d.url, Wake: h.worker.Wake, Log: h.log,
+	})
 	h.billing = billing.Billing{Store: h.store, Biller: bank{}, Clock: h.Now}
 	if err := h.simulateMonth(ctx); err != nil {
 		return nil, fmt.Errorf("simulating the last %d days: %w", h.days, err)
 	}
 	d.startBackground(h.watches.Run)
 	d.startBackground(h.worker.Run)
-	box, err := letterbox.New(letterbox.Config{Env: h.world.Env(), Domain: diag.MustDomain("localhost.localdomain"), Log: h.log})
+	box, err := letterbox.New(letterbox.Config{
+		Env: h.world.Env(), Domain: diag.MustDomain("localhost.localdomain"), Log: h.log,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,8 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 		"networks that checks may reach in addition to public addresses, such as 10.1.0.0/16")
 	fs.StringSliceVar(&f.DenyNetworks, "deny-networks", nil,
 		"public networks that checks may not reach, such as the operator's own")
-	fs.UintSliceVar(&f.AllowPorts, "allow-ports", nil, "ports that checks may reach in addition to those of their protocol")
+	fs.UintSliceVar(&f.AllowPorts, "allow-ports", nil,
+		"ports that checks may reach in addition to those of their protocol")
 	fs.Lookup("allow-ports").DefValue = "" // help would show []
 	fs.StringVar(&f.CAFile, "ca-file", "", "PEM file of certificate authorities to trust instead of the system's")
 	fs.StringVar(&f.RootHints, "root-hints", "", "file with the root name servers to use instead, such as named.root")

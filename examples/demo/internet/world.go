@@ -169,7 +169,9 @@ func serveMail(world *diagtest.World) {
 		}
 	}
 	world.SMTP(diagtest.SMTP{Host: "mx.plain.example", NoStartTLS: true, Extensions: extensions(), Replies: closedRelay()})
-	world.SMTP(diagtest.SMTP{Host: "mx.expired.example", Cert: diagtest.CertExpired, Extensions: extensions(), Replies: closedRelay()})
+	world.SMTP(diagtest.SMTP{
+		Host: "mx.expired.example", Cert: diagtest.CertExpired, Extensions: extensions(), Replies: closedRelay(),
+	})
 	world.SMTP(diagtest.SMTP{Host: "mx.relay.example", Extensions: extensions()})
 	greylisting := closedRelay()
 	greylisting["RCPT"] = "451 4.7.1 Greylisted, please try again in 5 minutes"

@@ -16,7 +16,9 @@ type Layout struct {
 // for. A document in which sorting would leave aliases before their anchors stays in its order: it is in the
 // list of those left unsorted.
 func (s *Stream) Format(layout Layout) (text string, unsorted []*Document) {
-	w := &printer{commentPlacer: commentPlacer{Stream: s, notes: map[*Node]*nodeComments{}}, step: layout.Indent, limit: layout.Limit}
+	w := &printer{
+		commentPlacer: commentPlacer{Stream: s, notes: map[*Node]*nodeComments{}}, step: layout.Indent, limit: layout.Limit,
+	}
 	w.out = make([]byte, 0, len(s.Text)+len(s.Text)/4+64)
 	for i, doc := range s.Documents {
 		w.sorted = layout.SortKeys && w.isSortable(doc)

@@ -264,7 +264,8 @@ func (t *falseBiller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	key := r.Header.Get("Idempotency-Key")
 	answer, isFalse := t.answers[v.Account]
 	if isFalse = isFalse && !t.honest.Load(); !isFalse {
-		answer.status, answer.body, answer.paid = http.StatusOK, `{"schema_version":"1","status":"paid","reference":"`+key+`"}`, true
+		answer.status, answer.paid = http.StatusOK, true
+		answer.body = `{"schema_version":"1","status":"paid","reference":"` + key + `"}`
 	}
 	t.mu.Lock()
 	id := string(v.Account) + "/" + v.ID

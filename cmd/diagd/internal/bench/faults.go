@@ -55,7 +55,8 @@ func allFaults() []fault {
 			inject: (*trial).moveClock},
 		{name: "biller", description: "billers answer HTML, unknown statuses, rubbish, nothing, 500 once paid; and report twice",
 			billerLies: true, inject: (*trial).waitOut},
-		{name: "mount", description: "the store is a single file that is mounted", storeKind: onSQLite, noServer: true, inject: (*trial).checkMountRefused},
+		{name: "mount", description: "the store is a single file that is mounted", storeKind: onSQLite, noServer: true,
+			inject: (*trial).checkMountRefused},
 	}
 }
 
@@ -240,7 +241,8 @@ func (p *trial) run(ctx context.Context, f fault) error {
 		if !hasMovableClock(p.program) {
 			return notRunnable("it needs a diagd built with -tags=" + movableClock)
 		}
-		settings = []string{"DIAGD_CLOCK=" + p.clockFile(), "DIAG_BILLER=file:" + filepath.Join(filepath.Dir(p.file), "invoices")}
+		invoices := filepath.Join(filepath.Dir(p.file), "invoices")
+		settings = []string{"DIAGD_CLOCK=" + p.clockFile(), "DIAG_BILLER=file:" + invoices}
 	}
 	err := p.createAccounts(ctx, f)
 	if err == nil {
