@@ -128,7 +128,8 @@ func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Accoun
 			changesCurrency := from.Currency != to.Currency && !from.isFree() && !to.isFree()
 			if changesCurrency && a.DowngradeNow {
 				return &FieldError{Field: "plan", Reason: fmt.Sprintf(
-					"the plan %q is billed in %s and this month in %s: it can hold from the next month on", to.ID, to.Currency, from.Currency)}
+					"the plan %q is billed in %s and this month in %s: it can hold from the next month on",
+					to.ID, to.Currency, from.Currency)}
 			}
 			if changesCurrency || !a.DowngradeNow && comparePlans(to, from, account.AgreedPriceCents) < 0 {
 				account.Scheduled = &PlanChange{account.Plan, PeriodOf(now).Next()}

@@ -52,10 +52,12 @@ const (
 // EventTypes returns all event types, in the order of CONTRACT 7 and 9.
 func EventTypes() []EventType {
 	return []EventType{EventKeyCreated, EventKeyRotated, EventKeyGraceEnded, EventKeyRevoked, EventKeyExpiresSoon,
-		EventKeyExpired, EventKeyDeprecated, EventUsageThreshold, EventQuotaExceeded, EventOverageStarted, EventBudgetThreshold,
+		EventKeyExpired, EventKeyDeprecated, EventUsageThreshold, EventQuotaExceeded, EventOverageStarted,
+		EventBudgetThreshold,
 		EventBudgetReached, EventRateLimited, EventPeriodClosed, EventOverageBilled, EventPaymentFailed,
 		EventSPFCreated, EventSPFChanged, EventSPFFailed, EventSPFRecovered, EventSPFRemoved, EventChannelTest,
-		EventChannelDisabled, EventChannelConfirm, EventDomainWorsened, EventDomainRecovered, EventDomainRecordChanged, EventDomainExpiresSoon,
+		EventChannelDisabled, EventChannelConfirm, EventDomainWorsened, EventDomainRecovered,
+		EventDomainRecordChanged, EventDomainExpiresSoon,
 		EventDomainUnreachable}
 }
 

@@ -95,9 +95,13 @@ func (s RecordCache) list(ctx context.Context, account AccountID) (r Record, ent
 }
 
 // evict removes the oldest entries until the added one fits, and returns the rest.
-func (s RecordCache) evict(ctx context.Context, account AccountID, entries []cachedEntry, added cachedEntry) ([]cachedEntry, error) {
+func (s RecordCache) evict(
+	ctx context.Context, account AccountID, entries []cachedEntry, added cachedEntry,
+) ([]cachedEntry, error) {
 	if s.Age > 0 {
-		entries = slices.DeleteFunc(entries, func(i cachedEntry) bool { return time.Duration(added.At-i.At)*time.Second >= s.Age })
+		entries = slices.DeleteFunc(entries, func(i cachedEntry) bool {
+			return time.Duration(added.At-i.At)*time.Second >= s.Age
+		})
 	}
 	sum := added.Bytes
 	for _, i := range entries {

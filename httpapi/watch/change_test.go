@@ -22,12 +22,12 @@ import (
 var cheap = watch.Settings{Checks: []string{"spf/lookup", "dmarc/lookup"}}
 
 const (
-	day    = 24 * time.Hour
-	apart  = 5 * time.Minute
-	spfA   = `example.com. TXT "v=spf1 ip4:192.0.2.25 -all"`
-	spfB   = `example.com. TXT "v=spf1 ip4:192.0.2.26 -all"`
-	spfC   = `example.com. TXT "v=spf1 ip4:192.0.2.27 -all"`
-	spfBad = `example.com. TXT "v=spf1 +all"`
+	day         = 24 * time.Hour
+	differences = 5 * time.Minute
+	spfA        = `example.com. TXT "v=spf1 ip4:192.0.2.25 -all"`
+	spfB        = `example.com. TXT "v=spf1 ip4:192.0.2.26 -all"`
+	spfC        = `example.com. TXT "v=spf1 ip4:192.0.2.27 -all"`
+	spfBad      = `example.com. TXT "v=spf1 +all"`
 
 	dmarc    = `_dmarc.example.com. TXT "v=DMARC1; p=reject; rua=mailto:dmarc@example.com"`
 	dmarcBad = `_dmarc.example.com. TXT "v=DMARC1; p=reject; rua=mailto:dmarc@example.com; pct=150"`
@@ -46,7 +46,7 @@ func started(t *testing.T, s watch.Settings, change ...func(*watch.Config)) *wor
 func (w *world) confirm() {
 	w.Helper()
 	for range 6 {
-		w.advance(apart)
+		w.advance(differences)
 	}
 }
 
@@ -112,16 +112,16 @@ func TestGoneRecord(t *testing.T) {
 	w.advance(2 * day)
 	began := w.clock.Now()
 	assert.Empty(t, w.told(), "one answer is none")
-	assert.False(t, w.get().NextRun.After(began.Add(apart)))
-	w.advance(apart)
+	assert.False(t, w.get().NextRun.After(began.Add(differences)))
+	w.advance(differences)
 	assert.Empty(t, w.told(), "nor are two")
-	w.advance(apart)
+	w.advance(differences)
 	changed := w.of(metering.EventDomainRecordChanged)
 	require.Len(t, changed, 1)
 	assert.Equal(t, "DMARC", changed[0].Label)
 	assert.Empty(t, changed[0].New)
 	assert.Equal(t, began, changed[0].Seen)
-	assert.Equal(t, began.Add(2*apart), changed[0].At)
+	assert.Equal(t, began.Add(2*differences), changed[0].At)
 	w.confirm()
 	assert.Len(t, w.told(), 2)
 	assert.Less(t, w.get().Spent, spent+2*10, "only what is in doubt is asked again")

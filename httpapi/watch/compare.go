@@ -18,23 +18,23 @@ import (
 type comparison struct {
 	*state
 	*catalogue
-	seen   *observation
-	domain string
-	at     time.Time
-	news   []notice
+	seen    *observation
+	domain  string
+	at      time.Time
+	notices []notice
 }
 
-func (c *comparison) weigh(regular bool) {
+func (c *comparison) evaluate(regular bool) {
 	o := c.seen
-	known := slices.ContainsFunc(o.parts, func(p part) bool { return p.known })
-	c.weighEnd(known)
+	known := slices.ContainsFunc(o.parts, func(p part) bool { return p.isKnown })
+	c.evaluateEnd(known)
 	if regular {
 		c.Unknown = o.unknown()
 		parts, idle := o.answered()
 		c.Answered, c.All = covered(parts)
-		c.Nothing, c.Siteless = len(parts) > 0 && idle == len(parts), o.siteless
+		c.Nothing, c.Siteless = len(parts) > 0 && idle == len(parts), o.hasNoSite
 		if !known && o.end == "" && c.End == "" {
-			c.suspect(theDomain, string(Unreachable), "", c.at) // without counting it: the DNS is queried
+			c.addSuspicion(domainKey, string(Unreachable), "", c.at) // without counting it: the DNS is queried
 		}
 	}
 	if o.end != "" || c.End != "" {
@@ -44,33 +44,33 @@ func (c *comparison) weigh(regular bool) {
 		c.Registrar = o.registrar
 	}
 	for _, p := range o.parts {
-		if !p.known {
+		if !p.isKnown {
 			continue
 		}
-		c.weighRecords(&p)
-		c.weighFindings(&p)
-		if p.whole && !slices.Contains(c.Seen, p.name) {
+		c.evaluateRecords(&p)
+		c.evaluateFindings(&p)
+		if p.isComplete && !slices.Contains(c.Seen, p.name) {
 			c.Seen = append(c.Seen, p.name)
 		}
 	}
 	for key, p := range c.Suspicions {
-		if p.Value == there && o.fault(key) == nil && o.all(p.Check, func(p part) bool { return p.whole }) {
-			c.settle(key)
+		if p.Value == present && o.fault(key) == nil && o.all(p.Check, func(p part) bool { return p.isComplete }) {
+			c.removeSuspicion(key)
 		}
 	}
-	c.weighFacts()
-	c.weighExpiries()
+	c.evaluateFacts()
+	c.evaluateExpiries()
 	if o.score != nil && regular {
 		c.Score = o.score
 	}
 }
 
-// weighEnd checks whether the domain still exists.
-func (c *comparison) weighEnd(known bool) {
+// evaluateEnd checks whether the domain still exists.
+func (c *comparison) evaluateEnd(known bool) {
 	o := c.seen
-	if p := c.Suspicions[theDomain]; p != nil && o.end != Reason(p.Value) &&
-		(known && p.asked() || o.all(p.Check, func(p part) bool { return p.known })) {
-		c.settle(theDomain)
+	if p := c.Suspicions[domainKey]; p != nil && o.end != Reason(p.Value) &&
+		(known && p.needsQueries() || o.all(p.Check, func(p part) bool { return p.isKnown })) {
+		c.removeSuspicion(domainKey)
 	}
 	switch {
 	case o.end != "" && c.End == "":
@@ -78,81 +78,81 @@ func (c *comparison) weighEnd(known bool) {
 		if o.end == Lapsed {
 			check = o.ended
 		}
-		c.suspect(theDomain, string(o.end), check, c.at).says(c.at, false)
+		c.addSuspicion(domainKey, string(o.end), check, c.at).addAnswer(c.at, false)
 	case o.end == "" && c.End != "" && known && (c.End != Lapsed || o.registered):
-		c.tell(metering.EventDomainRecovered, "back", data{Reason: c.End})
+		c.addEvent(metering.EventDomainRecovered, "back", data{Reason: c.End})
 		c.End, c.Snapshot, c.Seen, c.Suspicions = "", Snapshot{}, nil, nil // known anew
 	}
 }
 
-// weighRecords finds the sets of records that have other values, are new or are gone.
-func (c *comparison) weighRecords(p *part) {
+// evaluateRecords finds the sets of records that have other values, are new or are gone.
+func (c *comparison) evaluateRecords(p *part) {
 	for _, r := range p.records {
 		old := find(c.Records, r.key())
 		switch {
 		case old != nil && slices.Equal(old.Values, r.Values):
-			c.settle(r.key())
+			c.removeSuspicion(r.key())
 		case old != nil || slices.Contains(c.Seen, p.name):
-			d := c.suspect(r.key(), there, "", c.at)
-			d.says(c.at, false)
+			d := c.addSuspicion(r.key(), present, "", c.at)
+			d.addAnswer(c.at, false)
 			d.Record = &r
 		case len(c.Records) < maxSets:
 			c.Records = append(c.Records, r)
 		}
 	}
 	for _, old := range c.Records {
-		if p.whole && old.Part == p.name && find(p.records, old.key()) == nil {
-			c.suspect(old.key(), gone, "", c.at).says(c.at, false)
+		if p.isComplete && old.Part == p.name && find(p.records, old.key()) == nil {
+			c.addSuspicion(old.key(), absent, "", c.at).addAnswer(c.at, false)
 		}
 	}
 }
 
-// weighFindings looks for faults that are new or graver, and for those that are no more.
-func (c *comparison) weighFindings(p *part) {
+// evaluateFindings looks for faults that are new or graver, and for those that are no more.
+func (c *comparison) evaluateFindings(p *part) {
 	for _, f := range p.findings {
 		old := find(c.Findings, f.key())
 		switch {
 		case old != nil && f.Severity <= old.Severity:
 			old.Severity, old.Target = f.Severity, f.Target
-			c.settle(f.key())
-		case f.told() && (slices.Contains(c.Seen, p.name) || c.suspected(f.key())):
-			c.suspect(f.key(), there, p.check, c.at).says(c.at, false)
+			c.removeSuspicion(f.key())
+		case f.isNotified() && (slices.Contains(c.Seen, p.name) || c.isSuspected(f.key())):
+			c.addSuspicion(f.key(), present, p.check, c.at).addAnswer(c.at, false)
 		default:
-			c.settle(f.key())
+			c.removeSuspicion(f.key())
 			c.put(f)
 		}
 	}
 	for _, f := range slices.Clone(c.Findings) {
 		switch {
-		case !p.whole || f.Part != p.name || c.seen.fault(f.key()) != nil:
-		case f.told() && slices.Contains(c.Seen, p.name):
-			c.suspect(f.key(), gone, p.check, c.at).says(c.at, false)
+		case !p.isComplete || f.Part != p.name || c.seen.fault(f.key()) != nil:
+		case f.isNotified() && slices.Contains(c.Seen, p.name):
+			c.addSuspicion(f.key(), absent, p.check, c.at).addAnswer(c.at, false)
 		default:
-			c.settle(f.key())
-			c.Findings = without(c.Findings, f.key())
+			c.removeSuspicion(f.key())
+			c.Findings = removeKey(c.Findings, f.key())
 		}
 	}
 }
 
-// suspected reports whether a fault was seen before, and is not believed yet.
-func (c *comparison) suspected(key string) bool {
+// isSuspected reports whether a fault was seen before, and is not believed yet.
+func (c *comparison) isSuspected(key string) bool {
 	p := c.Suspicions[key]
-	return p != nil && p.Value == there
+	return p != nil && p.Value == present
 }
 
-// told reports whether the finding causes an event. Expiries have events of their own.
-func (f Finding) told() bool {
+// isNotified reports whether the finding causes an event. Expiries have events of their own.
+func (f Finding) isNotified() bool {
 	return f.Severity > diag.Info && !slices.Contains(expiring, property(f.Code))
 }
 
 // put adds a finding to the known state.
 func (c *comparison) put(f Finding) {
-	if c.Findings = without(c.Findings, f.key()); len(c.Findings) < maxFindings {
+	if c.Findings = removeKey(c.Findings, f.key()); len(c.Findings) < maxFindings {
 		c.Findings = append(c.Findings, f)
 	}
 }
 
-func (c *comparison) weighFacts() {
+func (c *comparison) evaluateFacts() {
 	o := c.seen
 	c.Facts = slices.DeleteFunc(c.Facts, func(f Fact) bool {
 		return slices.ContainsFunc(o.facts, func(g Fact) bool { return g.Part == f.Part })
@@ -160,7 +160,7 @@ func (c *comparison) weighFacts() {
 	c.Facts = append(c.Facts, o.facts...)
 	c.Facts = c.Facts[:min(len(c.Facts), maxFacts)]
 	addressed := slices.ContainsFunc(c.Records, func(r Record) bool { return r.Type == "A" || r.Type == "AAAA" })
-	if o.siteless && !addressed { // the site is gone: its faults are not resolved
+	if o.hasNoSite && !addressed { // the site is gone: its faults are not resolved
 		c.Findings = slices.DeleteFunc(c.Findings, func(f Finding) bool { return slices.Contains(sites, f.Part) })
 	}
 }
@@ -171,15 +171,15 @@ var sites = []string{"tls", "hsts", "headers", "redirects"}
 // questions returns the keys of what to ask resolvers; the rest waits for the next run.
 func (c *comparison) questions() (keys []string) {
 	for key, p := range c.Suspicions {
-		if p.due(c.at) && len(keys) < mostQuestions {
+		if p.isQueryDue(c.at) && len(keys) < maxQuestions {
 			keys = append(keys, key)
 		}
 	}
 	return keys
 }
 
-// asks returns the set of records that a question is about.
-func (c *comparison) asks(key string) Set {
+// question returns the set of records that a question is about.
+func (c *comparison) question(key string) Set {
 	if r := cmp.Or(find(c.Records, key), c.Suspicions[key].Record); r != nil {
 		return r.Set
 	}
@@ -189,60 +189,60 @@ func (c *comparison) asks(key string) Set {
 // reply counts a resolver's answer about a doubt; nil if it did not answer.
 func (c *comparison) reply(key string, r *resolve.Report) {
 	p := c.Suspicions[key]
-	other, ending, value := p.other(), key == theDomain, gone
-	if r != nil && says(r.Rcode) {
-		if set := setOf(c.asks(key), valuesOf(r)); len(set) > 0 {
-			value = there
+	other, ending, value := p.usesSecondResolver(), key == domainKey, absent
+	if r != nil && isAnswer(r.Rcode) {
+		if set := setOf(c.question(key), valuesOf(r)); len(set) > 0 {
+			value = present
 			if old := find(c.Records, key); old != nil && slices.Equal(old.Values, set[0].Values) {
 				value = ""
 			}
 		}
 	}
 	switch {
-	case r == nil || !says(r.Rcode) && !ending: // that all servers fail is an answer where that is the question
-		p.mute(c.at)
+	case r == nil || !isAnswer(r.Rcode) && !ending: // that all servers fail is an answer where that is the question
+		p.addSilence(c.at)
 	case ending && r.Rcode == noError:
-		c.settle(key)
+		c.removeSuspicion(key)
 	case ending:
 		end := map[string]Reason{nxdomain: NoDomain, servfail: Unreachable}[r.Rcode]
-		c.suspect(key, string(end), "", c.at).says(c.at, other)
+		c.addSuspicion(key, string(end), "", c.at).addAnswer(c.at, other)
 	case value == p.Value:
-		p.says(c.at, other)
+		p.addAnswer(c.at, other)
 	default:
-		c.settle(key)
+		c.removeSuspicion(key)
 	}
 }
 
-// take accepts the new values of records, or their removal, and reports them unless they flap.
-func (c *comparison) take(p *suspicion, ch Change, first time.Time) {
-	if c.Records = without(c.Records, ch.key()); len(ch.New) > 0 && len(c.Records) < maxSets {
+// acceptChange accepts the new values of records, or their removal, and reports them unless they flap.
+func (c *comparison) acceptChange(p *suspicion, ch Change, first time.Time) {
+	if c.Records = removeKey(c.Records, ch.key()); len(ch.New) > 0 && len(c.Records) < maxSets {
 		c.Records = append(c.Records, Record{ch.Set, ch.New, c.at})
 	}
-	most := mostTold
+	most := maxNotified
 	if p.Change != nil && slices.Equal(p.Change.Old, ch.New) {
 		most = 1 // it is back to the known value
 	}
-	if p.mayTell(c.at, most) {
-		c.tellChange(p, ch, first, 0)
+	if p.mayNotify(c.at, most) {
+		c.addChangeEvent(p, ch, first, 0)
 	}
 }
 
 // conclude accepts what is confirmed, reports what has flapped for a day, and brings the state into its form.
 func (c *comparison) conclude() {
-	if p := c.Suspicions[theDomain]; p != nil && p.sure() {
+	if p := c.Suspicions[domainKey]; p != nil && p.isConfirmed() {
 		c.End, c.Suspicions = Reason(p.Value), nil
-		who := byRegistrar
+		who := fixedByRegistrar
 		if c.End == Unreachable {
-			who = byDNS
+			who = fixedByDNS
 		}
-		c.tell(metering.EventDomainUnreachable, "", data{Reason: c.End, FixedBy: c.mend(who, "")})
+		c.addEvent(metering.EventDomainUnreachable, "", data{Reason: c.End, FixedBy: c.fixedBy(who, "")})
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Suspicions)) {
 		p := c.Suspicions[key]
-		if p.sure() {
-			c.believe(key, p)
+		if p.isConfirmed() {
+			c.confirm(key, p)
 		}
-		flips := p.flapped(c.at)
+		flips := p.countFlips(c.at)
 		known := find(c.Findings, key)
 		switch {
 		case flips == 0:
@@ -251,13 +251,13 @@ func (c *comparison) conclude() {
 			if ch.Old = p.Change.New; slices.Equal(ch.Old, ch.New) {
 				ch.Old = p.Change.Old
 			}
-			c.tellChange(p, ch, c.at, flips)
+			c.addChangeEvent(p, ch, c.at, flips)
 		case known != nil:
-			c.tellFault(metering.EventDomainWorsened, *known, flips)
+			c.addFaultEvent(metering.EventDomainWorsened, *known, flips)
 		default:
-			c.tellFault(metering.EventDomainRecovered, Finding{Code: diag.Code(key)}, flips)
+			c.addFaultEvent(metering.EventDomainRecovered, Finding{Code: diag.Code(key)}, flips)
 		}
-		if p.stale(c.at) {
+		if p.isStale(c.at) {
 			delete(c.Suspicions, key)
 		}
 	}
@@ -277,23 +277,23 @@ func (c *comparison) conclude() {
 	}
 }
 
-// believe adds a suspicion of records or of a fault to the known state.
-func (c *comparison) believe(key string, p *suspicion) {
+// confirm adds a suspicion of records or of a fault to the known state.
+func (c *comparison) confirm(key string, p *suspicion) {
 	d := p.doubt
 	p.doubt = doubt{}
 	if old := find(c.Records, key); old != nil || d.Record != nil {
-		c.take(p, change(cmp.Or(d.Record, old).Set, old, d.Record), d.First)
-	} else if f := c.seen.fault(key); f != nil && d.Value == there {
+		c.acceptChange(p, change(cmp.Or(d.Record, old).Set, old, d.Record), d.First)
+	} else if f := c.seen.fault(key); f != nil && d.Value == present {
 		f.Since = d.First
 		c.put(*f)
-		if p.mayTell(c.at, mostTold) {
-			c.tellFault(metering.EventDomainWorsened, *f, 0)
+		if p.mayNotify(c.at, maxNotified) {
+			c.addFaultEvent(metering.EventDomainWorsened, *f, 0)
 		}
-	} else if f := find(c.Findings, key); f != nil && d.Value == gone {
-		if p.mayTell(c.at, mostTold) {
-			c.tellFault(metering.EventDomainRecovered, *f, 0)
+	} else if f := find(c.Findings, key); f != nil && d.Value == absent {
+		if p.mayNotify(c.at, maxNotified) {
+			c.addFaultEvent(metering.EventDomainRecovered, *f, 0)
 		}
-		c.Findings = without(c.Findings, key)
+		c.Findings = removeKey(c.Findings, key)
 	}
 }
 
@@ -313,8 +313,8 @@ type expiry struct {
 
 func (e expiry) key() string { return e.What }
 
-// ahead is how many days before an expiry it is reported.
-var ahead = []int{30, 14, 7, 3, 1}
+// noticeDays is how many days before an expiry it is reported.
+var noticeDays = []int{30, 14, 7, 3, 1}
 
 const day = 24 * time.Hour
 
@@ -325,7 +325,7 @@ func (e *expiry) due(now time.Time) (days int) {
 	if left <= 0 || now.Before(e.From.Add(e.At.Sub(e.From)/3*2)) {
 		return 0
 	}
-	for _, n := range ahead {
+	for _, n := range noticeDays {
 		if left <= time.Duration(n)*day && (e.Told == 0 || n < e.Told) {
 			days = n
 		}
@@ -333,22 +333,22 @@ func (e *expiry) due(now time.Time) (days int) {
 	return days
 }
 
-// weighExpiries takes the expiries that a run has observed, and reports those that are near: of several steps that
+// evaluateExpiries takes the expiries that a run has observed, and reports those that are near: of several steps that
 // have passed, only the last.
-func (c *comparison) weighExpiries() {
+func (c *comparison) evaluateExpiries() {
 	for _, e := range c.seen.expiries {
 		if old := find(c.Expiries, e.What); old == nil || !old.At.Equal(e.At) {
-			c.Expiries = append(without(c.Expiries, e.What), e)
+			c.Expiries = append(removeKey(c.Expiries, e.What), e)
 		}
 	}
 	slices.SortFunc(c.Expiries, func(a, b expiry) int { return a.At.Compare(b.At) })
-	who := map[string]string{registration: byRegistrar, certificate: byWebHost}
+	who := map[string]string{registration: fixedByRegistrar, certificate: fixedByWebHost}
 	for i := range c.Expiries {
 		e := &c.Expiries[i]
 		if days := e.due(c.at); days > 0 {
 			e.Told = days
-			c.tell(metering.EventDomainExpiresSoon, e.What, data{Expiring: e.What, ExpiresAt: e.At, Days: days,
-				FixedBy: c.mend(who[e.What], "")})
+			c.addEvent(metering.EventDomainExpiresSoon, e.What, data{Expiring: e.What, ExpiresAt: e.At, Days: days,
+				FixedBy: c.fixedBy(who[e.What], "")})
 		}
 	}
 }

@@ -48,31 +48,31 @@ type notice struct {
 	data  data
 }
 
-func (c *comparison) tell(t metering.EventType, key string, d data) {
-	c.news = append(c.news, notice{t, key, d})
+func (c *comparison) addEvent(t metering.EventType, key string, d data) {
+	c.notices = append(c.notices, notice{t, key, d})
 }
 
-// tellChange reports a change of records, and remembers the report.
-func (c *comparison) tellChange(p *suspicion, ch Change, first time.Time, flips int) {
-	who := byDNS
+// addChangeEvent reports a change of records, and remembers the report.
+func (c *comparison) addChangeEvent(p *suspicion, ch Change, first time.Time, flips int) {
+	who := fixedByDNS
 	if ch.Type == "DS" {
-		who = byRegistrar
+		who = fixedByRegistrar
 	}
 	p.Change = &ch
-	c.tell(metering.EventDomainRecordChanged, ch.key(), data{Change: &ch, Label: ch.Label(), Seen: first, Flips: flips,
-		FixedBy: c.mend(who, "")})
+	c.addEvent(metering.EventDomainRecordChanged, ch.key(), data{Change: &ch, Label: ch.Label(), Seen: first, Flips: flips,
+		FixedBy: c.fixedBy(who, "")})
 }
 
-// tellFault reports a fault that is there or gone, together with the others of the run.
-func (c *comparison) tellFault(t metering.EventType, f Finding, flips int) {
-	i := slices.IndexFunc(c.news, func(n notice) bool { return n.event == t && len(n.data.Findings) > 0 })
+// addFaultEvent reports a fault that is there or gone, together with the others of the run.
+func (c *comparison) addFaultEvent(t metering.EventType, f Finding, flips int) {
+	i := slices.IndexFunc(c.notices, func(n notice) bool { return n.event == t && len(n.data.Findings) > 0 })
 	if i < 0 {
-		i = len(c.news)
-		c.tell(t, "", data{Seen: f.Since})
+		i = len(c.notices)
+		c.addEvent(t, "", data{Seen: f.Since})
 	}
-	d := &c.news[i].data
+	d := &c.notices[i].data
 	d.Flips = max(d.Flips, flips)
-	d.Findings = append(d.Findings, fault{f, c.catalogue.title(f.Code), c.mendFault(f)})
+	d.Findings = append(d.Findings, fault{f, c.catalogue.title(f.Code), c.faultFixedBy(f)})
 	slices.SortStableFunc(d.Findings, func(a, b fault) int { return cmp.Compare(b.Severity, a.Severity) })
 	if t == metering.EventDomainWorsened {
 		d.FixedBy = d.Findings[0].FixedBy
@@ -86,7 +86,7 @@ func (s *session) events(c *comparison) (list []metering.Record, err error) {
 		page = strings.TrimSuffix(s.PublicURL, "/") + "/dashboard/domains/" + url.PathEscape(c.domain)
 	}
 	account, id := s.record.Account, s.record.ID
-	for _, n := range c.news {
+	for _, n := range c.notices {
 		d := n.data
 		d.Account, d.Watch, d.Domain, d.URL, d.Mark = account, id, c.domain, page, c.Mark
 		r, err := metering.Event{
@@ -110,9 +110,9 @@ func (c *comparison) text() string {
 		metering.EventDomainRecovered, metering.EventDomainExpiresSoon,
 	} {
 		first, more := "", -1
-		for _, n := range c.news {
+		for _, n := range c.notices {
 			if n.event == t {
-				first = cmp.Or(first, c.short(n))
+				first = cmp.Or(first, c.abbreviate(n))
 				more += max(1, len(n.data.Findings))
 			}
 		}
@@ -128,8 +128,8 @@ func (c *comparison) text() string {
 	return ""
 }
 
-// short is an event in a few words.
-func (c *comparison) short(n notice) string {
+// abbreviate is an event in a few words.
+func (c *comparison) abbreviate(n notice) string {
 	d := n.data
 	switch {
 	case n.event == metering.EventDomainUnreachable:

@@ -27,18 +27,18 @@ type Run struct {
 	Difference           // to the run before
 }
 
-// A chapter is a record of the history: of at most a month, and of so many bytes beyond which the next one begins.
-type chapter struct {
+// A historyPart is a record of the history: of at most a month, and of so many bytes beyond which the next one begins.
+type historyPart struct {
 	Base Snapshot `json:"base"` // after the first of the runs
 	Runs []Run    `json:"runs"`
 }
 
-const maxChapter = 24 << 10
+const maxPartRuns = 24 << 10
 
-// chapters returns the parts of the history from the newest back to the one that contains an instant.
-func (w *Watches) chapters(
+// historyParts returns the parts of the history from the newest back to the one that contains an instant.
+func (w *Watches) historyParts(
 	ctx context.Context, account metering.AccountID, id string, since, before time.Time,
-) (list []*chapter, err error) {
+) (list []*historyPart, err error) {
 	if _, _, err := w.read(ctx, account, id); err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (w *Watches) chapters(
 		if err != nil {
 			return nil, fmt.Errorf("reading the history of watch %s: %w", id, err)
 		}
-		c, err := read[chapter](r)
+		c, err := read[historyPart](r)
 		if err != nil {
 			return nil, err
 		}
@@ -61,7 +61,7 @@ func (w *Watches) chapters(
 
 // History returns the runs of a watch since an instant, the newest first.
 func (w *Watches) History(ctx context.Context, account metering.AccountID, id string, since time.Time) ([]Run, error) {
-	chapters, err := w.chapters(ctx, account, id, since, time.Time{})
+	chapters, err := w.historyParts(ctx, account, id, since, time.Time{})
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (w *Watches) History(ctx context.Context, account metering.AccountID, id st
 
 // At returns the known state of a domain at an instant, or [metering.ErrNotFound] if there was none.
 func (w *Watches) At(ctx context.Context, account metering.AccountID, id string, at time.Time) (*Snapshot, error) {
-	chapters, err := w.chapters(ctx, account, id, at, at.Add(time.Microsecond))
+	chapters, err := w.historyParts(ctx, account, id, at, at.Add(time.Microsecond))
 	if err != nil {
 		return nil, err
 	}
@@ -97,15 +97,15 @@ func (w *Watches) Now(ctx context.Context, account metering.AccountID, id string
 	if _, _, err := w.read(ctx, account, id); err != nil {
 		return nil, err
 	}
-	_, s, err := w.known(ctx, account, id)
+	_, s, err := w.readState(ctx, account, id)
 	if err != nil {
 		return nil, err
 	}
 	return &s.Snapshot, nil
 }
 
-// known reads the known state of a domain, which is empty before the first run.
-func (w *Watches) known(ctx context.Context, account metering.AccountID, id string) (metering.Record, *state, error) {
+// readState reads the known state of a domain, which is empty before the first run.
+func (w *Watches) readState(ctx context.Context, account metering.AccountID, id string) (metering.Record, *state, error) {
 	r, err := w.Store.Record(ctx, account, stateKind, id)
 	if errors.Is(err, metering.ErrNotFound) {
 		return metering.Record{Account: account, Kind: stateKind, ID: id, At: w.now()}, &state{}, nil
@@ -125,8 +125,8 @@ func (s *session) extend(ctx context.Context, row Run, now *Snapshot) ([]meterin
 		if err != nil {
 			return nil, err
 		}
-		c, err := read[chapter](r)
-		if err != nil || len(r.Body) > maxChapter || metering.PeriodOf(r.At) != metering.PeriodOf(row.At) {
+		c, err := read[historyPart](r)
+		if err != nil || len(r.Body) > maxPartRuns || metering.PeriodOf(r.At) != metering.PeriodOf(row.At) {
 			break // what cannot be read is left as it is
 		}
 		c.Runs = append(c.Runs, row)
@@ -137,7 +137,7 @@ func (s *session) extend(ctx context.Context, row Run, now *Snapshot) ([]meterin
 			return []metering.Record{r}, nil
 		}
 	}
-	c := chapter{Base: *now, Runs: []Run{row}}
+	c := historyPart{Base: *now, Runs: []Run{row}}
 	id := row.At.UTC().Format("20060102T150405.000000")
 	next, err := write(metering.Record{Account: watch.Account, Kind: f.Kind, ID: id, At: row.At}, c)
 	if err == nil && len(next.Body) > metering.MaxRecordBytes {

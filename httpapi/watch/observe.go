@@ -36,14 +36,14 @@ const (
 
 // A part is the result of a part of the checks in a run.
 type part struct {
-	name     string
-	check    string // that repeats it
-	known    bool   // it answered
-	whole    bool   // complete: what it does not contain does not exist
-	idle     bool   // the domain does not have what it examines
-	asks     bool   // it queries records, and judges nothing
-	findings []Finding
-	records  []Record
+	name         string
+	check        string // that repeats it
+	isKnown      bool   // it answered
+	isComplete   bool   // complete: what it does not contain does not exist
+	needsNothing bool   // the domain does not have what it examines
+	asks         bool   // it queries records, and judges nothing
+	findings     []Finding
+	records      []Record
 }
 
 // An observation is the result of a run.
@@ -56,7 +56,7 @@ type observation struct {
 	expiries   []expiry
 	registrar  string
 	registered bool     // a registry has answered
-	siteless   bool     // there is no web site, as one of the parts reports
+	hasNoSite  bool     // there is no web site, as one of the parts reports
 	idle       []string // the parts that had nothing to examine, and are not among parts
 }
 
@@ -64,13 +64,13 @@ func observe(domain string, replies []target.Part, at time.Time) *observation {
 	o := &observation{}
 	for _, p := range replies {
 		if p.Name == "site" { // replaces the checks of a web site that the domain does not have
-			o.siteless = true
+			o.hasNoSite = true
 			o.idle = append(o.idle, "hsts")
 			continue
 		}
 		if p.View == nil {
 			nothing := errors.Is(p.Err, target.ErrNothing)
-			o.parts = append(o.parts, part{name: p.Name, check: p.Name, known: nothing, whole: nothing, idle: nothing})
+			o.parts = append(o.parts, part{name: p.Name, check: p.Name, isKnown: nothing, isComplete: nothing, needsNothing: nothing})
 			continue
 		}
 		if r, ok := p.Report.(*domaincheck.Report); ok {
@@ -78,16 +78,16 @@ func observe(domain string, replies []target.Part, at time.Time) *observation {
 		} else {
 			n := partOf(p)
 			_, site := p.Report.(*hsts.Report)
-			o.siteless = o.siteless || n.idle && site
+			o.hasNoSite = o.hasNoSite || n.needsNothing && site
 			o.parts = append(o.parts, n)
 		}
 		if s := p.View.Score; s != nil && (o.score == nil || *s < *o.score) {
 			o.score = s
 		}
-		o.read(domain, p)
+		o.addReport(domain, p)
 	}
 	for i := range o.parts {
-		o.parts[i].tidy(at)
+		o.parts[i].normalize(at)
 	}
 	o.facts = o.facts[:min(len(o.facts), maxFacts)]
 	return o
@@ -96,13 +96,13 @@ func observe(domain string, replies []target.Part, at time.Time) *observation {
 func partOf(p target.Part) part {
 	records, answered := recordsOf(p.Report)
 	known := answered && p.View.State != diag.Unknown
-	n := part{name: p.Name, check: p.Name, known: known, whole: known && !p.View.Partial, records: records}
+	n := part{name: p.Name, check: p.Name, isKnown: known, isComplete: known && !p.View.Partial, records: records}
 	if _, n.asks = p.Report.(*resolve.Report); !n.asks { // which only queries records
 		n.findings = findingsOf(p.View)
 	}
 	switch p.Report.(type) {
 	case *hsts.Report, *smtpcheck.Report: // of a domain without web site, or that receives no mail
-		n.idle = p.View.Optional
+		n.needsNothing = p.View.Optional
 	}
 	return n
 }
@@ -116,18 +116,18 @@ func findingsOf(v *view.View) []Finding {
 // partsOf splits the check of mail, which reports of each part whether it is known.
 func partsOf(p target.Part, r *domaincheck.Report) (list []part) {
 	s, in := r.Pillars.Sending, r.Pillars.Receiving
-	rest := part{name: p.Name, check: p.Name, known: true, whole: !r.Partial}
+	rest := part{name: p.Name, check: p.Name, isKnown: true, isComplete: !r.Partial}
 	parts := map[string]*part{}
 	owner := map[diag.Code]string{}
 	add := func(name string, sum *compose.Summary, report any) {
 		records, answered := recordsOf(report)
 		n := parts[name]
 		if n == nil {
-			n = &part{name: name, check: p.Name, whole: true}
+			n = &part{name: name, check: p.Name, isComplete: true}
 			parts[name] = n
 		}
 		known := sum.State != diag.Unknown && answered
-		n.known, n.whole = n.known || known, n.whole && known && !flagged(report, "Partial")
+		n.isKnown, n.isComplete = n.isKnown || known, n.isComplete && known && !flagged(report, "Partial")
 		n.records = append(n.records, records...)
 		for _, f := range sum.Findings {
 			owner[f.Code] = name
@@ -167,8 +167,8 @@ func addPart[R any](add func(string, *compose.Summary, any), name string, p *com
 	}
 }
 
-// read takes from a reply what findings and records do not contain.
-func (o *observation) read(domain string, p target.Part) {
+// addReport takes from a reply what findings and records do not contain.
+func (o *observation) addReport(domain string, p target.Part) {
 	if _, ok := p.Report.(*resolve.Report); !ok {
 		for _, f := range p.View.Facts {
 			again := func(g Fact) bool { return g.Part == p.Name && g.Label == f.Label }
@@ -227,8 +227,8 @@ func property(code diag.Code) string {
 	return string(code[strings.LastIndexByte(string(code), '.')+1:])
 }
 
-// tidy brings the findings of a part into their stored form: of each code the gravest.
-func (p *part) tidy(at time.Time) {
+// normalize brings the findings of a part into their stored form: of each code the gravest.
+func (p *part) normalize(at time.Time) {
 	slices.SortStableFunc(p.findings, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
 	seen := map[diag.Code]bool{}
 	p.findings = slices.DeleteFunc(p.findings, func(f Finding) bool {
@@ -286,10 +286,10 @@ func (o *observation) all(check string, holds func(part) bool) (all bool) {
 func (o *observation) answered() (parts []string, idle int) {
 	parts, idle = slices.Clone(o.idle), len(o.idle)
 	for _, p := range o.parts {
-		if !p.known || p.asks {
+		if !p.isKnown || p.asks {
 			continue
 		}
-		if parts = append(parts, p.name); p.idle {
+		if parts = append(parts, p.name); p.needsNothing {
 			idle++
 		}
 	}
@@ -298,7 +298,7 @@ func (o *observation) answered() (parts []string, idle int) {
 
 func (o *observation) unknown() (names []string) {
 	for _, p := range o.parts {
-		if !p.known && !slices.Contains(names, p.name) {
+		if !p.isKnown && !slices.Contains(names, p.name) {
 			names = append(names, p.name)
 		}
 	}

@@ -22,8 +22,8 @@ const (
 	servfail = "SERVFAIL"
 )
 
-// says reports whether a reply is conclusive.
-func says(rcode string) bool { return rcode == noError || rcode == nxdomain }
+// isAnswer reports whether a reply is conclusive.
+func isAnswer(rcode string) bool { return rcode == noError || rcode == nxdomain }
 
 // published are the reports about one record, by how that begins.
 var published = map[reflect.Type]string{
@@ -36,7 +36,7 @@ var published = map[reflect.Type]string{
 // recordsOf returns the records in a report, if it has any. Answered is false if the DNS did not answer.
 func recordsOf(report any) (list []Record, answered bool) {
 	if r, ok := report.(*resolve.Report); ok {
-		return setOf(Set{Name: r.Name.String(), Type: r.Type.String()}, valuesOf(r)), says(r.Rcode)
+		return setOf(Set{Name: r.Name.String(), Type: r.Type.String()}, valuesOf(r)), isAnswer(r.Rcode)
 	}
 	begins, ok := published[reflect.TypeOf(report)]
 	if !ok || reflect.ValueOf(report).IsNil() {
@@ -50,7 +50,7 @@ func recordsOf(report any) (list []Record, answered bool) {
 	if flagged(report, "Inherited") { // it is that of another domain, which may be watched itself
 		l.Records = nil
 	}
-	return setOf(set, l.Records), says(l.Rcode)
+	return setOf(set, l.Records), isAnswer(l.Rcode)
 }
 
 // flagged reports whether a report has a field that is true.

@@ -14,8 +14,8 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// mostQuestions bounds the resolver queries of a run.
-const mostQuestions = 16
+// maxQuestions bounds the resolver queries of a run.
+const maxQuestions = 16
 
 // How runs end, for [Config].
 const (
@@ -27,19 +27,19 @@ const (
 // A session is a run under way.
 type session struct {
 	*Watches
-	record  metering.Record
-	doc     *document
-	key     metering.KeyID
-	regular bool
-	at      time.Time
-	state   *state
-	stored  metering.Record // of the state
-	before  Snapshot
+	record      metering.Record
+	doc         *document
+	key         metering.KeyID
+	regular     bool
+	at          time.Time
+	state       *state
+	stateRecord metering.Record // of the state
+	previous    Snapshot
 
-	mu      sync.Mutex
-	left    int64 // credits that the run may still spend
-	spent   int64
-	refusal Reason // of a call, after which no other is made
+	mu          sync.Mutex
+	creditsLeft int64 // credits that the run may still spend
+	spent       int64
+	refusal     Reason // of a call, after which no other is made
 }
 
 // run runs a watch that is due, or returns why it waits.
@@ -49,15 +49,15 @@ func (w *Watches) run(ctx context.Context, r metering.Record) error {
 		return err
 	}
 	s := &session{Watches: w, record: r, doc: doc, at: w.now()}
-	if s.stored, s.state, err = w.known(ctx, r.Account, r.ID); err != nil {
+	if s.stateRecord, s.state, err = w.readState(ctx, r.Account, r.ID); err != nil {
 		return err
 	}
-	s.before = s.state.Snapshot.clone()
-	s.state.keep(w.catalogue().checks(doc.Domain, doc.Checks))
-	s.state.judgedBy(w.catalogue().rules)
-	s.regular = !s.at.Before(doc.Next) || !s.state.pending()
+	s.previous = s.state.Snapshot.clone()
+	s.state.keepChecks(w.catalogue().checks(doc.Domain, doc.Checks))
+	s.state.setRules(w.catalogue().rules)
+	s.regular = !s.at.Before(doc.Next) || !s.state.hasPending()
 	checks, need := s.plan()
-	reason, err := s.may(ctx, need)
+	reason, err := s.checkFunds(ctx, need)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (w *Watches) run(ctx context.Context, r metering.Record) error {
 	}
 	bounded, cancel := context.WithTimeout(ctx, runTime)
 	defer cancel()
-	c := s.look(bounded, checks)
+	c := s.examine(bounded, checks)
 	if ctx.Err() != nil {
 		c = nil // it is run again
 	}
@@ -86,7 +86,7 @@ func (s *session) plan() (checks []target.Check, need int64) {
 	doubted := map[string]bool{}
 	for _, p := range s.state.Suspicions {
 		doubted[p.Check] = true
-		if p.due(s.at) {
+		if p.isQueryDue(s.at) {
 			need++
 		}
 	}
@@ -100,22 +100,22 @@ func (s *session) plan() (checks []target.Check, need int64) {
 	return checks, need
 }
 
-// look runs the checks, compares their results with the known state, and asks resolvers about the differences.
-func (s *session) look(ctx context.Context, checks []target.Check) *comparison {
+// examine runs the checks, compares their results with the known state, and asks resolvers about the differences.
+func (s *session) examine(ctx context.Context, checks []target.Check) *comparison {
 	t := target.Target{Kind: target.Domain, Text: s.doc.Domain}
 	whole := target.RunChecks(ctx, t, checks, s.ask, nil)
 	c := &comparison{state: s.state, catalogue: s.catalogue(), domain: s.doc.Domain, at: s.at,
 		seen: observe(s.doc.Domain, whole.Parts, s.at)}
-	c.weigh(s.regular)
+	c.evaluate(s.regular)
 	keys := c.questions()
 	replies := make([]*resolve.Report, len(keys))
 	var group diag.Group
 	for i, key := range keys {
 		resolver := ""
-		if c.Suspicions[key].other() {
-			resolver = second
+		if c.Suspicions[key].usesSecondResolver() {
+			resolver = secondResolver
 		}
-		group.Go(func() { replies[i] = s.resolve(ctx, c.asks(key), resolver) })
+		group.Go(func() { replies[i] = s.resolve(ctx, c.question(key), resolver) })
 	}
 	group.Wait()
 	for i, key := range keys {
@@ -125,14 +125,14 @@ func (s *session) look(ctx context.Context, checks []target.Check) *comparison {
 	return c
 }
 
-// second is the resolver in addition to that of the environment: the authoritative servers themselves.
-const second = "authoritative"
+// secondResolver is the resolver in addition to that of the environment: the authoritative servers themselves.
+const secondResolver = "authoritative"
 
 // resolve queries a resolver for a set of records; nil if it does not answer.
 func (s *session) resolve(ctx context.Context, set Set, resolver string) *resolve.Report {
 	q := question(set.Name, set.Type, resolver)
 	r, ok := target.RunChecks(ctx, target.Target{}, []target.Check{q}, s.ask, nil).Parts[0].Report.(*resolve.Report)
-	if !ok || !says(r.Rcode) && r.Rcode != servfail {
+	if !ok || !isAnswer(r.Rcode) && r.Rcode != servfail {
 		return nil
 	}
 	return r
@@ -146,7 +146,7 @@ func (s *session) finish(ctx context.Context, c *comparison) error {
 	var beside []metering.Record
 	if c != nil {
 		var err error
-		if beside, err = s.beside(ctx, c); err != nil {
+		if beside, err = s.otherRecords(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -170,7 +170,7 @@ func (s *session) finish(ctx context.Context, c *comparison) error {
 		return fmt.Errorf("writing what came of the run: %w", err)
 	}
 	s.observe(outcome)
-	if c != nil && len(c.news) > 0 && s.Wake != nil {
+	if c != nil && len(c.notices) > 0 && s.Wake != nil {
 		s.Wake()
 	}
 	s.worker.Wake()
@@ -196,7 +196,7 @@ func (s *session) conclude(r *metering.Record, doc *document, c *comparison) (ou
 		doc.Next = doc.slot(r, s.at)
 	}
 	r.Due = doc.Next
-	if soon := now.Add(answersApart); c.pending() && soon.Before(r.Due) {
+	if soon := now.Add(confirmationInterval); c.hasPending() && soon.Before(r.Due) {
 		r.Due = soon
 	}
 	if s.refusal != "" {
@@ -206,15 +206,15 @@ func (s *session) conclude(r *metering.Record, doc *document, c *comparison) (ou
 	return OutcomeOK
 }
 
-// beside returns the records that are written with the watch: the known state, the history and the events.
-func (s *session) beside(ctx context.Context, c *comparison) ([]metering.Record, error) {
-	known, err := s.state.record(s.stored)
+// otherRecords returns the records that are written with the watch: the known state, the history and the events.
+func (s *session) otherRecords(ctx context.Context, c *comparison) ([]metering.Record, error) {
+	known, err := s.state.record(s.stateRecord)
 	if err != nil {
 		return nil, err
 	}
 	row := Run{At: s.at, Mark: c.Mark, Score: c.Score, Credits: s.spent, Confirming: !s.regular, Unknown: c.Unknown}
-	if !s.before.At.IsZero() {
-		row.Difference = Diff(&s.before, &c.Snapshot)
+	if !s.previous.At.IsZero() {
+		row.Difference = Diff(&s.previous, &c.Snapshot)
 	}
 	past, err := s.extend(ctx, row, &c.Snapshot)
 	if err != nil {

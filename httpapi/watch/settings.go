@@ -141,8 +141,8 @@ func parseDomain(text string) (diag.Domain, error) {
 	return d, nil
 }
 
-// checked fills in defaults. The error joins all faults.
-func (w *Watches) checked(ctx context.Context, account metering.AccountID, s Settings) (Settings, error) {
+// validateSettings fills in defaults. The error joins all faults.
+func (w *Watches) validateSettings(ctx context.Context, account metering.AccountID, s Settings) (Settings, error) {
 	var faults []error
 	fault := func(field, format string, args ...any) {
 		faults = append(faults, &metering.FieldError{Field: field, Reason: fmt.Sprintf(format, args...)})
@@ -204,21 +204,21 @@ type claim struct {
 func parse(r metering.Record) (*document, error) {
 	doc, err := read[document](r)
 	if err == nil && (doc.Every < MinEvery || doc.Every > MaxEvery) {
-		err = wrapped("reading", r, fmt.Errorf("an interval of %v", doc.Every))
+		err = wrapError("reading", r, fmt.Errorf("an interval of %v", doc.Every))
 	}
 	return doc, err
 }
 
-// longMonth is the period that a budget must cover.
-const longMonth = 31 * 24 * time.Hour
+// longestMonth is the period that a budget must cover.
+const longestMonth = 31 * 24 * time.Hour
 
 // budget returns what the watch may spend in a month: the chosen budget, or its runs and a quarter more.
 func (doc *document) budget() int64 {
-	runs := int64((longMonth + doc.Every - 1) / doc.Every)
+	runs := int64((longestMonth + doc.Every - 1) / doc.Every)
 	return cmp.Or(doc.Budget, doc.RunCost*(runs+(runs+3)/4))
 }
 
-func (doc *document) claimed(now time.Time) bool { return now.Before(doc.Claim.Until) }
+func (doc *document) isClaimed(now time.Time) bool { return now.Before(doc.Claim.Until) }
 
 // slot is when a watch is to run after an instant. Each has its place in the interval, by its account and domain, so
 // that those of a day are spread over it. The first after a run is at least a quarter of the interval away.
@@ -228,15 +228,15 @@ func (doc *document) slot(r *metering.Record, after time.Time) time.Time {
 		every = MaxEvery
 	}
 	earliest := after.Add(every / 4)
-	slot := earliest.Truncate(every).Add(place(r, every))
+	slot := earliest.Truncate(every).Add(spreadOffset(r, every))
 	if slot.Before(earliest) {
 		slot = slot.Add(every)
 	}
 	return slot
 }
 
-// place is that of a watch in a time over which all are spread, in whole seconds.
-func place(r *metering.Record, within time.Duration) time.Duration {
+// spreadOffset is that of a watch in a time over which all are spread, in whole seconds.
+func spreadOffset(r *metering.Record, within time.Duration) time.Duration {
 	hash := sha256.Sum256([]byte(string(r.Account) + "/" + r.ID))
 	return (time.Duration(binary.BigEndian.Uint64(hash[:8])>>1) % within).Truncate(time.Second)
 }

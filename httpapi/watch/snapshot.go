@@ -104,13 +104,13 @@ func find[T keyed](list []T, key string) *T {
 	return nil
 }
 
-// without returns a list of its own that omits the element with a key.
-func without[T keyed](list []T, key string) []T {
+// removeKey returns a list of its own that omits the element with a key.
+func removeKey[T keyed](list []T, key string) []T {
 	return slices.DeleteFunc(slices.Clone(list), func(v T) bool { return v.key() == key })
 }
 
-// apart returns what of b differs in a, and what of a is not in b.
-func apart[T keyed](a, b []T, same func(old, now T) bool) (changed, gone []T) {
+// differences returns what of b differs in a, and what of a is not in b.
+func differences[T keyed](a, b []T, same func(old, now T) bool) (changed, gone []T) {
 	for _, v := range b {
 		if old := find(a, v.key()); old == nil || !same(*old, v) {
 			changed = append(changed, v)
@@ -126,13 +126,13 @@ func apart[T keyed](a, b []T, same func(old, now T) bool) (changed, gone []T) {
 
 // Diff compares the known states at two times.
 func Diff(a, b *Snapshot) (d Difference) {
-	d.Appeared, d.Gone = apart(a.Findings, b.Findings, func(old, now Finding) bool { return old.Severity == now.Severity })
+	d.Appeared, d.Gone = differences(a.Findings, b.Findings, func(old, now Finding) bool { return old.Severity == now.Severity })
 	same := func(old, now Record) bool { return slices.Equal(old.Values, now.Values) }
-	records, gone := apart(a.Records, b.Records, same)
+	records, gone := differences(a.Records, b.Records, same)
 	for _, r := range slices.Concat(records, gone) {
 		d.Changed = append(d.Changed, change(r.Set, find(a.Records, r.key()), find(b.Records, r.key())))
 	}
-	facts, lost := apart(a.Facts, b.Facts, func(old, now Fact) bool { return old == now })
+	facts, lost := differences(a.Facts, b.Facts, func(old, now Fact) bool { return old == now })
 	d.Facts = facts
 	for _, f := range lost {
 		d.Facts = append(d.Facts, Fact{Part: f.Part, Label: f.Label})
@@ -156,11 +156,11 @@ func change(set Set, before, after *Record) Change {
 func (s *Snapshot) apply(r Run) {
 	s.At, s.Mark, s.Score, s.Unknown = r.At, r.Mark, r.Score, r.Unknown
 	for _, f := range slices.Concat(r.Appeared, r.Gone) {
-		s.Findings = without(s.Findings, f.key())
+		s.Findings = removeKey(s.Findings, f.key())
 	}
 	s.Findings = append(s.Findings, r.Appeared...)
 	for _, c := range r.Changed {
-		if s.Records = without(s.Records, c.key()); len(c.New) > 0 {
+		if s.Records = removeKey(s.Records, c.key()); len(c.New) > 0 {
 			s.Records = append(s.Records, Record{c.Set, c.New, r.At})
 		}
 	}

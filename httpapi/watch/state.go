@@ -19,15 +19,15 @@ type state struct {
 	Snapshot
 	End        Reason                `json:"end,omitempty"`        // the end of the domain
 	Seen       []string              `json:"seen,omitempty"`       // parts that have answered in full
-	Suspicions map[string]*suspicion `json:"suspicions,omitempty"` // by the key of a set of records, a code, or theDomain
+	Suspicions map[string]*suspicion `json:"suspicions,omitempty"` // by the key of a set of records, a code, or domainKey
 	Expiries   []expiry              `json:"expiries,omitempty"`
 	Registrar  string                `json:"registrar,omitempty"`
-	Rules      string                `json:"rules,omitempty"` // by which the findings were made, see judgedBy
+	Rules      string                `json:"rules,omitempty"` // by which the findings were made, see setRules
 }
 
-// judgedBy sets the rules by which the next run judges. If they differ from the previous ones, the first answer of
+// setRules sets the rules by which the next run judges. If they differ from the previous ones, the first answer of
 // each part sets its known state again: changes of the rules alone cause no events.
-func (s *state) judgedBy(rules string) {
+func (s *state) setRules(rules string) {
 	if s.Rules != rules {
 		s.Rules, s.Seen = rules, nil
 	}
@@ -35,28 +35,28 @@ func (s *state) judgedBy(rules string) {
 
 // The rule by which something counts as gone or as permanent (CONTRACT 9).
 const (
-	answersNeeded = 3
-	answersApart  = 5 * time.Minute
-	// otherSilent is how often the other resolver may be silent before it counts as absent, and mostSilent how often
+	confirmationsNeeded  = 3
+	confirmationInterval = 5 * time.Minute
+	// maxSilentOthers is how often the other resolver may be silent before it counts as absent, and maxSilent how often
 	// a query is sent without an answer before it is left to the next regular run.
-	otherSilent = 2
-	mostSilent  = 8
+	maxSilentOthers = 2
+	maxSilent       = 8
 )
 
 // Flapping is one event per period: at most so many changes of a subject are reported in it.
 const (
-	steady   = 24 * time.Hour
-	mostTold = 2 // that a fault is there, and that it is gone
+	stableAfter = 24 * time.Hour
+	maxNotified = 2 // that a fault is there, and that it is gone
 )
 
 const maxSuspicions = 64
 
-// theDomain is the key of the suspicion that the domain has ended; its Value is the Reason. The others are that
+// domainKey is the key of the suspicion that the domain has ended; its Value is the Reason. The others are that
 // records or faults are there, or gone.
 const (
-	theDomain = "domain"
-	there     = "there"
-	gone      = "gone"
+	domainKey = "domain"
+	present   = "there"
+	absent    = "gone"
 )
 
 // A suspicion is an unconfirmed change, and what was reported of its subject within a day.
@@ -80,48 +80,50 @@ type doubt struct {
 	Record *Record   `json:"record,omitempty"` // of records that are there: as they are now
 }
 
-// asked reports whether the doubt is settled by queries to resolvers, of which there may be two.
-func (d *doubt) asked() bool { return d.Value != "" && d.Check == "" }
+// needsQueries reports whether the doubt is settled by queries to resolvers, of which there may be two.
+func (d *doubt) needsQueries() bool { return d.Value != "" && d.Check == "" }
 
-// other reports whether the next question is for the second resolver.
-func (d *doubt) other() bool { return d.asked() && d.Other == 0 && d.Silent < otherSilent }
-
-// due reports whether to ask a resolver: the other one immediately.
-func (d *doubt) due(at time.Time) bool {
-	return d.asked() && (d.Count > 0 && d.other() || at.Sub(d.Last) >= answersApart)
+// usesSecondResolver reports whether the next question is for the second resolver.
+func (d *doubt) usesSecondResolver() bool {
+	return d.needsQueries() && d.Other == 0 && d.Silent < maxSilentOthers
 }
 
-// sure reports whether enough answers confirm it. For other values of records these are two, of which the
+// isQueryDue reports whether to ask a resolver: the other one immediately.
+func (d *doubt) isQueryDue(at time.Time) bool {
+	return d.needsQueries() && (d.Count > 0 && d.usesSecondResolver() || at.Sub(d.Last) >= confirmationInterval)
+}
+
+// isConfirmed reports whether enough answers confirm it. For other values of records these are two, of which the
 // authoritative servers may give the second immediately.
-func (d *doubt) sure() bool {
-	if d.Record != nil && (d.Other > 0 || d.Count > 1 && !d.other()) {
+func (d *doubt) isConfirmed() bool {
+	if d.Record != nil && (d.Other > 0 || d.Count > 1 && !d.usesSecondResolver()) {
 		return true
 	}
-	return d.Count >= answersNeeded && !d.other()
+	return d.Count >= confirmationsNeeded && !d.usesSecondResolver()
 }
 
-// says counts an answer that confirms it, unless it comes too soon after the last one.
-func (d *doubt) says(at time.Time, other bool) {
+// addAnswer counts an answer that confirms it, unless it comes too soon after the last one.
+func (d *doubt) addAnswer(at time.Time, other bool) {
 	if other {
 		d.Other++
 	}
-	if d.Count == 0 || at.Sub(d.Last) >= answersApart {
+	if d.Count == 0 || at.Sub(d.Last) >= confirmationInterval {
 		d.Count++
 		d.Last = at
 	}
 }
 
-// mute counts a question without an answer. Too many end the doubt.
-func (d *doubt) mute(at time.Time) {
+// addSilence counts a question without an answer. Too many end the doubt.
+func (d *doubt) addSilence(at time.Time) {
 	d.Last = at
-	if d.Silent++; d.Silent >= mostSilent {
+	if d.Silent++; d.Silent >= maxSilent {
 		*d = doubt{}
 	}
 }
 
-// suspect returns the doubt that something has changed to a value, which is a new one if the suspected value was
+// addSuspicion returns the doubt that something has changed to a value, which is a new one if the suspected value was
 // another. If there is no room it is not kept.
-func (s *state) suspect(key, value, check string, at time.Time) *suspicion {
+func (s *state) addSuspicion(key, value, check string, at time.Time) *suspicion {
 	p := s.Suspicions[key]
 	if p == nil {
 		p = &suspicion{}
@@ -138,13 +140,13 @@ func (s *state) suspect(key, value, check string, at time.Time) *suspicion {
 	return p
 }
 
-func (s *state) settle(key string) {
+func (s *state) removeSuspicion(key string) {
 	if p := s.Suspicions[key]; p != nil {
 		p.doubt = doubt{}
 	}
 }
 
-func (s *state) pending() bool {
+func (s *state) hasPending() bool {
 	for _, p := range s.Suspicions {
 		if p.Value != "" {
 			return true
@@ -153,9 +155,9 @@ func (s *state) pending() bool {
 	return false
 }
 
-// mayTell reports whether to report a change now. Flapping is not reported: only how often it occurred, a day later.
-func (p *suspicion) mayTell(at time.Time, most int) bool {
-	if p.Flips == 0 && at.Sub(p.At) >= steady {
+// mayNotify reports whether to report a change now. Flapping is not reported: only how often it occurred, a day later.
+func (p *suspicion) mayNotify(at time.Time, most int) bool {
+	if p.Flips == 0 && at.Sub(p.At) >= stableAfter {
 		p.At, p.Told = at, 0
 	}
 	if p.Flips > 0 || p.Told >= most {
@@ -166,18 +168,18 @@ func (p *suspicion) mayTell(at time.Time, most int) bool {
 	return true
 }
 
-// flapped returns how often it flapped, if that is to be reported now.
-func (p *suspicion) flapped(at time.Time) (flips int) {
-	if p.Flips > 0 && at.Sub(p.At) >= steady {
+// countFlips returns how often it flapped, if that is to be reported now.
+func (p *suspicion) countFlips(at time.Time) (flips int) {
+	if p.Flips > 0 && at.Sub(p.At) >= stableAfter {
 		flips = p.Flips
 		p.At, p.Told, p.Flips = at, 1, 0
 	}
 	return flips
 }
 
-// stale reports whether nothing is in doubt or was reported within a day.
-func (p *suspicion) stale(at time.Time) bool {
-	return p.Value == "" && p.Flips == 0 && at.Sub(p.At) >= steady
+// isStale reports whether nothing is in doubt or was reported within a day.
+func (p *suspicion) isStale(at time.Time) bool {
+	return p.Value == "" && p.Flips == 0 && at.Sub(p.At) >= stableAfter
 }
 
 // record returns the state in its stored form, in place of the record that it was read from. A state that does not
@@ -192,8 +194,8 @@ func (s *state) record(r metering.Record) (metering.Record, error) {
 	return written, err
 }
 
-// keep leaves out what belongs to checks that are not made any more.
-func (s *state) keep(checks []target.Check) {
+// keepChecks leaves out what belongs to checks that are not made any more.
+func (s *state) keepChecks(checks []target.Check) {
 	made := map[string]bool{}
 	for _, c := range checks {
 		made[c.Name] = true
@@ -206,31 +208,31 @@ func (s *state) keep(checks []target.Check) {
 		switch {
 		case p == nil || p.Value == "":
 			return p == nil
-		case !p.asked():
+		case !p.needsQueries():
 			return !made[p.Check]
 		case p.Record != nil:
 			return !made[checkOf(p.Record.Part)]
 		}
-		return key != theDomain && find(s.Records, key) == nil
+		return key != domainKey && find(s.Records, key) == nil
 	})
 }
 
 func read[T any](r metering.Record) (*T, error) {
 	v := new(T)
 	if err := json.Unmarshal(r.Body, v); err != nil {
-		return nil, wrapped("reading", r, err)
+		return nil, wrapError("reading", r, err)
 	}
 	return v, nil
 }
 
-func wrapped(what string, r metering.Record, err error) error {
+func wrapError(what string, r metering.Record, err error) error {
 	return fmt.Errorf("%s the %s %s: %w", what, r.Kind, r.ID, err)
 }
 
 func write(r metering.Record, v any) (metering.Record, error) {
 	body, err := json.Marshal(v)
 	if err != nil {
-		return r, wrapped("writing", r, err)
+		return r, wrapError("writing", r, err)
 	}
 	r.Body = body
 	return r, nil

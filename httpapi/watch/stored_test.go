@@ -38,10 +38,10 @@ func FuzzStored(f *testing.F) {
 			require.NoError(t, err)
 		}
 		if s, err := read[state](r); err == nil {
-			s.keep(commonCatalogue().checks("example.com", []string{"mail"}))
-			o := &observation{parts: []part{{name: "spf", check: "mail", known: true, whole: true}}}
+			s.keepChecks(commonCatalogue().checks("example.com", []string{"mail"}))
+			o := &observation{parts: []part{{name: "spf", check: "mail", isKnown: true, isComplete: true}}}
 			c := &comparison{state: s, catalogue: commonCatalogue(), seen: o, domain: "example.com", at: at}
-			c.weigh(true)
+			c.evaluate(true)
 			for _, key := range c.questions() {
 				c.reply(key, nil)
 			}
@@ -52,7 +52,7 @@ func FuzzStored(f *testing.F) {
 				require.NoError(t, err)
 			}
 		}
-		if c, err := read[chapter](r); err == nil {
+		if c, err := read[historyPart](r); err == nil {
 			for _, run := range c.Runs {
 				c.Base.apply(run)
 			}
@@ -65,7 +65,7 @@ func TestBoundsOfWhatIsKept(t *testing.T) {
 	at := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 	o := &observation{}
 	for i := range 40 {
-		p := part{name: strings.Repeat("p", i+1), check: "mail", known: true, whole: true}
+		p := part{name: strings.Repeat("p", i+1), check: "mail", isKnown: true, isComplete: true}
 		for j := range 20 {
 			name := strings.Repeat("n", 60) + string(rune('a'+i)) + string(rune('a'+j))
 			p.records = append(p.records, Record{Set: Set{Name: name, Type: "TXT"}, Values: bounded([]string{strings.Repeat("<\x01", 4000)})})
@@ -74,12 +74,12 @@ func TestBoundsOfWhatIsKept(t *testing.T) {
 				o.facts = append(o.facts, Fact{name, "label", clip(strings.Repeat("\x02", 900)), "code", "error"})
 			}
 		}
-		p.tidy(at)
+		p.normalize(at)
 		o.parts = append(o.parts, p)
 	}
 	s := &state{}
 	c := &comparison{state: s, catalogue: commonCatalogue(), seen: o, domain: "example.com", at: at}
-	c.weigh(true)
+	c.evaluate(true)
 	c.conclude()
 	body, err := json.Marshal(s)
 	require.NoError(t, err)

@@ -62,7 +62,8 @@ func New(c Config) *Watches {
 	if c.Plans == nil {
 		c.Plans = metering.DefaultPlans()
 	}
-	c.Log, c.Running = cmp.Or(c.Log, slog.New(slog.DiscardHandler)), cmp.Or(c.Running, int(budget.Of(budget.WatchRuns).All))
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	c.Running = cmp.Or(c.Running, int(budget.Of(budget.WatchRuns).All))
 	known := commonCatalogue
 	if len(c.Endpoints) > 0 {
 		known = sync.OnceValue(func() *catalogue { return catalogueOf(httpapi.Endpoints(c.Endpoints...)) })
@@ -76,7 +77,7 @@ func New(c Config) *Watches {
 }
 
 // The part of the server by whose key watches call operations.
-const actor = "watches"
+const serviceName = "watches"
 
 // ID is the name of the watch of a domain: an account has one for each.
 func ID(d diag.Domain) string {
@@ -89,9 +90,9 @@ const kind = "watch"
 // maxWatches bounds the watches of an account.
 var maxWatches = int(budget.Of(budget.Watches).Account)
 
-// room refuses an account that watches the domain already, or that has reached its limit. It returns what to store
+// checkRoom refuses an account that watches the domain already, or that has reached its limit. It returns what to store
 // with the watch.
-func (w *Watches) room(ctx context.Context, one metering.Record, d diag.Domain) (turn metering.Record, err error) {
+func (w *Watches) checkRoom(ctx context.Context, one metering.Record, d diag.Domain) (turn metering.Record, err error) {
 	if turn, err = metering.CountGuard(ctx, w.Store, one.Account, kind); err != nil {
 		return turn, err
 	}
@@ -115,7 +116,7 @@ func (w *Watches) room(ctx context.Context, one metering.Record, d diag.Domain) 
 // joined; a domain that is watched already is one, too, and so is one more than the 10,000 that an account may watch.
 func (w *Watches) Create(ctx context.Context, r Request) (Watch, error) {
 	d, wrong := parseDomain(r.Domain)
-	s, err := w.checked(ctx, r.Account, r.Settings)
+	s, err := w.validateSettings(ctx, r.Account, r.Settings)
 	if err := errors.Join(wrong, err); err != nil {
 		return Watch{}, err
 	}
@@ -124,7 +125,7 @@ func (w *Watches) Create(ctx context.Context, r Request) (Watch, error) {
 	doc.RunCost = w.catalogue().price(s.Checks)
 	record := metering.Record{Account: r.Account, Kind: kind, ID: ID(d), At: now, Due: now}
 	err = metering.Retry(func() error {
-		turn, err := w.room(ctx, record, d)
+		turn, err := w.checkRoom(ctx, record, d)
 		if err != nil {
 			return err
 		}
@@ -179,14 +180,14 @@ func (w *Watches) Set(
 	return w.edit(ctx, account, id, func(r *metering.Record, doc *document) error {
 		s := doc.Settings
 		change(&s)
-		s, err := w.checked(ctx, account, s)
+		s, err := w.validateSettings(ctx, account, s)
 		if err != nil {
 			return err
 		}
 		now, other := w.now(), s.Every != doc.Every
 		doc.Settings, doc.RunCost = s, w.catalogue().price(s.Checks)
 		switch {
-		case doc.claimed(now):
+		case doc.isClaimed(now):
 		case doc.Reason.waits():
 			r.Due = now
 		case other && !doc.LastRun.IsZero():
@@ -201,7 +202,7 @@ func (w *Watches) Set(
 // RunNow makes a watch due, unless it is running.
 func (w *Watches) RunNow(ctx context.Context, account metering.AccountID, id string) (Watch, error) {
 	return w.edit(ctx, account, id, func(r *metering.Record, doc *document) error {
-		if now := w.now(); !doc.claimed(now) {
+		if now := w.now(); !doc.isClaimed(now) {
 			r.Due, doc.Next = now, now
 		}
 		return nil
@@ -277,7 +278,7 @@ func (w *Watches) view(r metering.Record, doc *document) Watch {
 		v.Spent = 0
 	}
 	switch {
-	case doc.claimed(now):
+	case doc.isClaimed(now):
 		v.State, v.Reason, v.NextRun = Running, "", cmp.Or(doc.Next, now)
 		v.Spent = max(0, v.Spent-doc.Claim.Held)
 	case doc.Reason.waits():

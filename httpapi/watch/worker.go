@@ -55,7 +55,7 @@ func (w *Watches) Overdue(ctx context.Context, limit int) (count int, err error)
 // start starts the runs that are due, as far as there is room.
 func (w *Watches) start(ctx, runs context.Context) (started int, err error) {
 	var due []metering.Record
-	free := w.free()
+	free := w.freeSlots()
 	if free <= 0 {
 		return 0, nil
 	}
@@ -83,8 +83,8 @@ func (w *Watches) start(ctx, runs context.Context) (started int, err error) {
 // name is that of a watch among those of all accounts.
 func name(r metering.Record) string { return string(r.Account) + "/" + r.ID }
 
-// free returns how many more watches may run here.
-func (w *Watches) free() (n int) {
+// freeSlots returns how many more watches may run here.
+func (w *Watches) freeSlots() (n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n = w.Running

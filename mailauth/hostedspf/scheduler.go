@@ -279,7 +279,9 @@ func (j *job) finish(
 		after.Records = []Record{}
 	}
 	j.tell(before, after, o.Resolution)
-	return &ResolveReport{Profile: after, Resolution: o.Resolution.Clone(), Partial: report.Partial, Verdict: report.Verdict}, nil
+	return &ResolveReport{
+		Profile: after, Resolution: o.Resolution.Clone(), Partial: report.Partial, Verdict: report.Verdict,
+	}, nil
 }
 
 func (j *job) outcome(p *Profile, report *FlattenReport, trigger Trigger, began time.Time) Outcome {

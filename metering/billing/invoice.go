@@ -305,7 +305,8 @@ func planLines(p metering.Period, plans []heldPlan) []PlanLine {
 		last := len(lines) - 1
 		switch {
 		case mostExpensive == nil:
-		case last >= 0 && lines[last].Plan == mostExpensive.plan && metering.Same(lines[last].PriceCents, mostExpensive.price):
+		case last >= 0 && lines[last].Plan == mostExpensive.plan &&
+			metering.Same(lines[last].PriceCents, mostExpensive.price):
 			lines[last].Days++
 		default:
 			lines = append(lines, PlanLine{mostExpensive.plan, day.Format(time.DateOnly), 1, mostExpensive.price})

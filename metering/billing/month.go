@@ -44,7 +44,9 @@ func (b Billing) month(ctx context.Context, p metering.Period, account metering.
 }
 
 // monthOf reads a month and one account.
-func (b Billing) monthOf(ctx context.Context, id metering.AccountID, p metering.Period) (metering.Account, *month, error) {
+func (b Billing) monthOf(
+	ctx context.Context, id metering.AccountID, p metering.Period,
+) (metering.Account, *month, error) {
 	a, err := b.Store.Account(ctx, id)
 	if err != nil {
 		return a, nil, err
@@ -222,7 +224,9 @@ func (b Billing) Preview(ctx context.Context, account metering.AccountID, p mete
 }
 
 // makeInvoice makes the invoice of one account for a month.
-func (b Billing) makeInvoice(ctx context.Context, account metering.AccountID, p metering.Period, id string) (Invoice, error) {
+func (b Billing) makeInvoice(
+	ctx context.Context, account metering.AccountID, p metering.Period, id string,
+) (Invoice, error) {
 	a, m, err := b.monthOf(ctx, account, p)
 	if err != nil {
 		return Invoice{}, err

@@ -158,7 +158,9 @@ func (c *chain) adopt(r metering.Record, at time.Time) error {
 		return err
 	}
 	c.addMonth(v.Period)
-	c.addNote(&Note{Action: Adopted, Invoice: v.ID, State: v.State, At: at, By: serverActor, Document: sha256.Sum256(r.Body)})
+	c.addNote(&Note{
+		Action: Adopted, Invoice: v.ID, State: v.State, At: at, By: serverActor, Document: sha256.Sum256(r.Body),
+	})
 	return nil
 }
 

@@ -248,7 +248,8 @@ func (b Billing) callBiller(
 	}
 	err = b.put(recordCtx, r, *v, due, &n)
 	if errors.Is(err, metering.ErrVersion) && v.State == Paid { // a report was faster, which may be of another payment
-		report := PaymentReport{Account: v.Account, Invoice: v.ID, Payment: Payment{Status: PaymentPaid, Reference: v.Payment}}
+		paid := Payment{Status: PaymentPaid, Reference: v.Payment}
+		report := PaymentReport{Account: v.Account, Invoice: v.ID, Payment: paid}
 		_, err = b.Settle(recordCtx, report)
 		return "", err
 	}

@@ -145,7 +145,9 @@ func testScheduled(t *testing.T, f *fixture) {
 	late := f.begin(f.op(customer, 500))
 	f.clock.Set(next.Start())
 	quota := f.quotaError(f.op(customer, 11))
-	require.Equal(t, metering.QuotaError{Plan: Tiny, Limit: 10, Requested: 11, Left: 10, Reason: metering.QuotaAllowanceUsed}, quota)
+	require.Equal(t, metering.QuotaError{
+		Plan: Tiny, Limit: 10, Requested: 11, Left: 10, Reason: metering.QuotaAllowanceUsed,
+	}, quota)
 	b := f.settle(late)
 	require.Equal(t, metering.Balance{
 		Period: next.Previous(), Plan: Large, Limit: b.Limit, Used: 1000, Charges: 2,

@@ -283,7 +283,8 @@ func (c Channels) replay(ctx context.Context, account metering.AccountID, id str
 		return Delivery{}, err
 	}
 	if channel.State != channelActive {
-		return Delivery{}, &metering.FieldError{Field: "id", Reason: "is a delivery to a channel that is " + string(channel.State)}
+		reason := "is a delivery to a channel that is " + string(channel.State)
+		return Delivery{}, &metering.FieldError{Field: "id", Reason: reason}
 	}
 	if _, err := c.Store.Record(ctx, account, metering.EventKind, old.Event); err != nil {
 		return Delivery{}, fmt.Errorf("replaying %s: event %s: %w", id, old.Event, err)

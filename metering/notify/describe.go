@@ -165,7 +165,8 @@ func (f facts) aboutDomain(values map[string]string) {
 	for _, one := range f.Findings {
 		faults = append(faults, line(one.Title, maxName))
 	}
-	values["Who can fix it"], values["Details"], values["Faults"] = line(f.FixedBy, maxError), line(f.URL, maxError), listed(faults)
+	values["Who can fix it"], values["Details"] = line(f.FixedBy, maxError), line(f.URL, maxError)
+	values["Faults"] = listed(faults)
 	if f.FirstSeen != nil && f.Record != "" {
 		values["Old"], values["New"] = cmp.Or(listed(f.Old), "none"), cmp.Or(listed(f.New), "none")
 		values["First seen"] = moment(f.FirstSeen)

@@ -78,7 +78,8 @@ func (c Confirm) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		answer(http.StatusServiceUnavailable, "<p>This did not work. Try again later.</p>")
 	case r.Method == http.MethodPost:
-		answer(http.StatusOK, "<p>Notifications are sent to this address from now on. Each message has a link to end them.</p>")
+		answer(http.StatusOK,
+			"<p>Notifications are sent to this address from now on. Each message has a link to end them.</p>")
 	default:
 		answer(http.StatusOK, `<form method="post"><button>Send notifications to this address</button></form>`)
 	}

@@ -42,7 +42,8 @@ func openPool(ctx context.Context, url string, c Config) (*pgxpool.Pool, error) 
 
 // unavailable marks an error of the machine, the network or another transaction: a transient one.
 func unavailable(err error) error {
-	if err == nil || errors.Is(err, metering.ErrUnavailable) || errors.Is(err, context.Canceled) || !postgresdb.Unavailable(err) {
+	if err == nil || errors.Is(err, metering.ErrUnavailable) || errors.Is(err, context.Canceled) ||
+		!postgresdb.Unavailable(err) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", metering.ErrUnavailable, err)

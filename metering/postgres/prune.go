@@ -28,7 +28,8 @@ const (
 	UPDATE balances b SET used = b.used - g.used, charges = b.charges - g.charges, overage = b.overage - g.overage,
 		micros = b.micros - g.micros, chain = CASE WHEN g.chained THEN NULL ELSE b.chain END
 	FROM (SELECT coalesce(sum(credits), 0) AS used, count(*) AS charges, coalesce(sum(overage), 0) AS overage,
-			coalesce(sum(overage * rate), 0) AS micros, coalesce(max(seq) > (SELECT count FROM heads WHERE name = 'unchained'), false) AS chained
+			coalesce(sum(overage * rate), 0) AS micros,
+			coalesce(max(seq) > (SELECT count FROM heads WHERE name = 'unchained'), false) AS chained
 		FROM gone) g
 	WHERE b.account = $1 AND b.period = $2 RETURNING g.charges`
 	pruneBalance = "DELETE FROM balances WHERE account = $1 AND period = $2 AND charges = 0"

@@ -178,7 +178,8 @@ func (s *Store) CountKeys(ctx context.Context, f metering.KeyFilter) (map[meteri
 	}
 	counts := map[metering.KeyState]int{}
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return sqlitedb.Rows(conn, "SELECT "+columns+" FROM keys k "+end, sqlitedb.Args(args...), func(stmt *sqlite.Stmt) error {
+		query := "SELECT " + columns + " FROM keys k " + end
+		return sqlitedb.Rows(conn, query, sqlitedb.Args(args...), func(stmt *sqlite.Stmt) error {
 			counts[metering.KeyState(stmt.ColumnText(0))] = stmt.ColumnInt(1)
 			return nil
 		})

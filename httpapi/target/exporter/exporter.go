@@ -64,10 +64,10 @@ type Exporter struct {
 	slots chan struct{} // one for each domain that is being examined
 	runs  diag.Group
 
-	mu     sync.Mutex
-	text   string // the list in force
-	sites  map[string]*site
-	broken bool // the list cannot be read, and one before it is in force
+	mu          sync.Mutex
+	text        string // the list in force
+	sites       map[string]*site
+	invalidList bool // the list cannot be read, and one before it is in force
 }
 
 // A site is a domain and its state.
@@ -130,7 +130,7 @@ func (e *Exporter) load(ctx context.Context) error {
 	if err == nil && (text != e.text || e.sites == nil) {
 		list, err = parse(text)
 	}
-	if e.broken = err != nil; e.broken || text == e.text && e.sites != nil {
+	if e.invalidList = err != nil; e.invalidList || text == e.text && e.sites != nil {
 		return err
 	}
 	old := e.sites
@@ -229,10 +229,10 @@ func (e *Exporter) run(ctx context.Context, s *site) (r result, err error) {
 	var whole *target.Whole
 	if p := diag.Catch(func() { whole = target.Run(ctx, s.target, e.Options, e.Ask(), nil) }); p != nil {
 		err = fmt.Errorf("a check panicked: %w", p)
-		return s.after(nil, err, began, e.Clock()), err
+		return s.next(nil, err, began, e.Clock()), err
 	}
 	err = whole.Err()
-	return s.after(whole, err, began, e.Clock()), err
+	return s.next(whole, err, began, e.Clock()), err
 }
 
 // metrics are all metrics: name, type, and help text.
@@ -297,7 +297,7 @@ func (e *Exporter) write(p page, only string) bool {
 		p.add("diag_exporter_targets", float64(len(e.sites)))
 		p.add("diag_exporter_running", float64(len(e.slots)))
 		p.add("diag_exporter_interval_seconds", e.Interval.Seconds())
-		p.add("diag_exporter_list_valid", flag(!e.broken))
+		p.add("diag_exporter_list_valid", boolValue(!e.invalidList))
 	}
 	for _, name := range names {
 		s := e.sites[name]
@@ -319,12 +319,12 @@ func (r *result) write(add func(metric string, value float64, labels ...string))
 	}
 	add("diag_run_timestamp_seconds", unix(r.ended))
 	add("diag_run_duration_seconds", r.duration.Seconds())
-	add("diag_run_success", flag(!r.failed))
+	add("diag_run_success", boolValue(!r.failed))
 	for _, k := range r.checks {
 		k.write(func(metric string, value float64, labels ...string) {
 			add(metric, value, append([]string{"check", k.check}, labels...)...)
 		})
-		for _, e := range k.ends {
+		for _, e := range k.expiries {
 			add("diag_expiry_timestamp_seconds", unix(e.to), "kind", e.kind, "subject", e.subject)
 			add("diag_expiry_learned_timestamp_seconds", unix(e.learned), "kind", e.kind, "subject", e.subject)
 			if !e.from.IsZero() {
@@ -334,8 +334,8 @@ func (r *result) write(add func(metric string, value float64, labels ...string))
 	}
 }
 
-func (k *kept) write(add func(metric string, value float64, labels ...string)) {
-	add("diag_check_known", flag(k.known))
+func (k *checkState) write(add func(metric string, value float64, labels ...string)) {
+	add("diag_check_known", boolValue(k.isKnown))
 	if k.learned.IsZero() {
 		return
 	}
@@ -379,7 +379,7 @@ var escape = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 
 func unix(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
-func flag(is bool) float64 {
+func boolValue(is bool) float64 {
 	if is {
 		return 1
 	}

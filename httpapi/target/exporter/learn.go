@@ -27,38 +27,38 @@ import (
 
 // A result is the current knowledge about a domain after its runs.
 type result struct {
-	checks         []kept
+	checks         []checkState
 	ended          time.Time // of the last run
 	duration       time.Duration
 	failed         bool // it learned nothing
 	runs, failures int
 }
 
-type kept struct {
-	check, of string    // of: the part of the run that it is in
-	known     bool      // the last run learned it
-	learned   time.Time // zero: never
-	state     diag.State
-	score     *int
-	findings  []diag.Finding // code, severity and count alone
-	ends      []end
-	partial   bool        // a part is unknown
-	open      []diag.Code // rules of which it is unknown whether they are violated
+type checkState struct {
+	check, of    string    // of: the part of the run that it is in
+	isKnown      bool      // the last run learned it
+	learned      time.Time // zero: never
+	state        diag.State
+	score        *int
+	findings     []diag.Finding // code, severity and count alone
+	expiries     []expiry
+	isPartial    bool        // a part is unknown
+	unknownRules []diag.Code // rules of which it is unknown whether they are violated
 }
 
-// An end is the expiry of something.
-type end struct {
+// An expiry is the expiry of something.
+type expiry struct {
 	kind, subject     string
 	from, to, learned time.Time // from is zero if unknown
 }
 
-// maxEnds bounds the dates of a check: a domain has a handful of mail servers.
-const maxEnds = 20
+// maxExpiries bounds the dates of a check: a domain has a handful of mail servers.
+const maxExpiries = 20
 
-// after is the result of a run that follows. The error is why it learned nothing.
-func (r result) after(w *target.Whole, err error, began, now time.Time) result {
+// next is the result of a run that follows. The error is why it learned nothing.
+func (r result) next(w *target.Whole, err error, began, now time.Time) result {
 	r.runs, r.ended, r.duration, r.failed = r.runs+1, now, now.Sub(began), err != nil
-	old := kit.Map(r.checks, func(k kept) kept { k.known = false; return k })
+	old := kit.Map(r.checks, func(k checkState) checkState { k.isKnown = false; return k })
 	if r.checks = old; r.failed {
 		r.failures++
 		return r
@@ -68,15 +68,15 @@ func (r result) after(w *target.Whole, err error, began, now time.Time) result {
 		if errors.Is(p.Err, target.ErrNothing) {
 			continue // the domain has no such check
 		}
-		learned := []kept{{check: p.Name, of: p.Name}}
+		learned := []checkState{{check: p.Name, of: p.Name}}
 		if p.View != nil {
 			learned = learn(p, now)
 		}
 		for _, was := range old {
-			i := slices.IndexFunc(learned, func(k kept) bool { return k.check == was.check })
+			i := slices.IndexFunc(learned, func(k checkState) bool { return k.check == was.check })
 			switch {
 			case i >= 0:
-				learned[i] = learned[i].since(was)
+				learned[i] = learned[i].keepUnknown(was)
 			case was.of == p.Name && (p.View == nil || p.View.Partial): // a part not found, of what is not whole
 				learned = append(learned, was)
 			}
@@ -86,87 +86,87 @@ func (r result) after(w *target.Whole, err error, began, now time.Time) result {
 	return r
 }
 
-// since keeps earlier knowledge that was not learned anew: all of a check that is not known, a finding if it is
+// keepUnknown keeps earlier knowledge that was not learned anew: all of a check that is not known, a finding if it is
 // unknown whether it is gone, a date if something was not learned.
-func (k kept) since(was kept) kept {
-	if !k.known && !was.learned.IsZero() {
+func (k checkState) keepUnknown(was checkState) checkState {
+	if !k.isKnown && !was.learned.IsZero() {
 		return was
 	}
 	for _, f := range was.findings {
-		if slices.Contains(k.open, f.Code) && !k.has(f.Code) {
+		if slices.Contains(k.unknownRules, f.Code) && !k.violates(f.Code) {
 			k.findings = append(k.findings, f)
 		}
 	}
-	for _, e := range was.ends {
-		if k.partial && len(k.ends) < maxEnds && !slices.ContainsFunc(k.ends, e.same) {
-			k.ends = append(k.ends, e)
+	for _, e := range was.expiries {
+		if k.isPartial && len(k.expiries) < maxExpiries && !slices.ContainsFunc(k.expiries, e.isSame) {
+			k.expiries = append(k.expiries, e)
 		}
 	}
 	return k
 }
 
-func (e end) same(o end) bool { return e.kind == o.kind && e.subject == o.subject }
+func (e expiry) isSame(o expiry) bool { return e.kind == o.kind && e.subject == o.subject }
 
 // learn returns the results of a part of a run, for mail those of each of its own parts.
-func learn(p target.Part, now time.Time) []kept {
-	k := kept{check: p.Name, of: p.Name, state: p.View.State, score: p.View.Score}
-	k.read(p.Report, p.View.Findings, now)
+func learn(p target.Part, now time.Time) []checkState {
+	k := checkState{check: p.Name, of: p.Name, state: p.View.State, score: p.View.Score}
+	k.setFindings(p.Report, p.View.Findings, now)
 	r, ok := p.Report.(*domaincheck.Report)
 	if !ok {
-		return []kept{k}
+		return []checkState{k}
 	}
 	s, in := r.Pillars.Sending, r.Pillars.Receiving
 	list := slices.Concat(
-		share("spf", s.SPF, now), share("dmarc", s.DMARC, now), share("bimi", s.BIMI, now), share("smtp", &in.SMTP, now),
-		share("mta-sts", in.MTASTS, now), share("dane", in.DANE, now), share("tls-rpt", in.TLSRPT, now),
-		share("dnssec", r.Pillars.Integrity.DNSSEC, now),
+		sharedCheck("spf", s.SPF, now), sharedCheck("dmarc", s.DMARC, now), sharedCheck("bimi", s.BIMI, now), sharedCheck("smtp", &in.SMTP, now),
+		sharedCheck("mta-sts", in.MTASTS, now), sharedCheck("dane", in.DANE, now), sharedCheck("tls-rpt", in.TLSRPT, now),
+		sharedCheck("dnssec", r.Pillars.Integrity.DNSSEC, now),
 	)
 	if in.MX != nil {
-		list = append(list, share("mx", in.MX.Part, now)...)
+		list = append(list, sharedCheck("mx", in.MX.Part, now)...)
 	}
 	for _, key := range s.DKIM {
-		list = append(list, share(strings.TrimSuffix("dkim/"+key.Selector, "/"), &key.Part, now)...)
+		list = append(list, sharedCheck(strings.TrimSuffix("dkim/"+key.Selector, "/"), &key.Part, now)...)
 	}
 	for _, part := range list { // whose findings are in its parts
-		k.findings = slices.DeleteFunc(k.findings, func(f diag.Finding) bool { return part.has(f.Code) })
+		k.findings = slices.DeleteFunc(k.findings, func(f diag.Finding) bool { return part.violates(f.Code) })
 	}
 	return append(list, k)
 }
 
-func (k kept) has(code diag.Code) bool {
+func (k checkState) violates(code diag.Code) bool {
 	return slices.ContainsFunc(k.findings, func(f diag.Finding) bool { return f.Code == code })
 }
 
-// share returns the results of a part of the check of mail, if it has one.
-func share[R any](check string, p *compose.Part[R], now time.Time) []kept {
+// sharedCheck returns the results of a part of the check of mail, if it has one.
+func sharedCheck[R any](check string, p *compose.Part[R], now time.Time) []checkState {
 	if p == nil || p.State == "" {
 		return nil
 	}
-	k := kept{check: check, of: "mail", state: p.State, score: p.Score}
+	k := checkState{check: check, of: "mail", state: p.State, score: p.Score}
 	var report any
 	if p.Result != nil {
 		report = p.Result
 	}
-	k.read(report, p.Findings, now)
-	return []kept{k}
+	k.setFindings(report, p.Findings, now)
+	return []checkState{k}
 }
 
-// read takes the relevant values from a report, which may be nil, and from its findings. Those that only mean that
-// something could not be learned are not faults.
-func (k *kept) read(report any, findings []diag.Finding, now time.Time) {
-	if k.known = k.state != diag.Unknown; !k.known || report == nil {
-		*k = kept{check: k.check, of: k.of}
+// setFindings takes the relevant values from a report, which may be nil, and from its findings. Those that only mean
+// that something could not be learned are not faults.
+func (k *checkState) setFindings(report any, findings []diag.Finding, now time.Time) {
+	if k.isKnown = k.state != diag.Unknown; !k.isKnown || report == nil {
+		*k = checkState{check: k.check, of: k.of}
 		return
 	}
-	k.learned, k.partial, k.ends = now, httpapi.View(report).Partial, ends(report, now)
+	k.learned, k.isPartial, k.expiries = now, httpapi.View(report).Partial, expiries(report, now)
 	var rules []rule.Description
 	if r, ok := report.(interface{ Rules() []rule.Description }); ok {
 		rules = r.Rules()
 	}
 	if r, ok := report.(interface{ Judgement() diag.Verdict }); ok {
-		k.open = r.Judgement().Open()
-	} else if k.partial {
-		k.open = kit.Map(rules, func(r rule.Description) diag.Code { return r.Code })
+		k.unknownRules = r.Judgement().Open()
+	} else if k.isPartial {
+		k.unknownRules = kit.Map(rules, func(r rule.Description) diag.Code { return r.Code })
 	}
 	for _, f := range findings {
 		ignorance := func(r rule.Description) bool { return r.Code == f.Code && r.State == diag.Unknown }
@@ -182,15 +182,15 @@ func (k *kept) read(report any, findings []diag.Finding, now time.Time) {
 	}
 }
 
-// ends returns the expiry dates in a report.
-func ends(report any, now time.Time) (list []end) {
+// expiries returns the expiry dates in a report.
+func expiries(report any, now time.Time) (list []expiry) {
 	add := func(kind, subject string, from, to time.Time) {
-		e := end{kind, subject, from, to, now}
-		switch i := slices.IndexFunc(list, e.same); {
+		e := expiry{kind, subject, from, to, now}
+		switch i := slices.IndexFunc(list, e.isSame); {
 		case to.IsZero():
 		case i >= 0 && to.Before(list[i].to):
 			list[i] = e // another address of the host, or another signature
-		case i < 0 && len(list) < maxEnds:
+		case i < 0 && len(list) < maxExpiries:
 			list = append(list, e)
 		}
 	}

@@ -88,10 +88,12 @@ func (r reply) payment(v billing.Invoice) (billing.Payment, error) {
 			i.ID, i.Amount, strings.ToUpper(truncate(i.Currency)), v.AmountCents, v.Currency)
 	}
 	p, statuses := map[string]billing.Payment{
-		"succeeded":               {Status: billing.PaymentPaid},
-		"processing":              {Status: billing.PaymentPending, Reason: "the payment is being processed"},
-		"requires_action":         {Status: billing.PaymentPending, Reason: "the customer must authenticate the payment"},
-		"requires_capture":        {Status: billing.PaymentPending, Reason: "the payment is authorized and must be captured in Stripe"},
+		"succeeded":       {Status: billing.PaymentPaid},
+		"processing":      {Status: billing.PaymentPending, Reason: "the payment is being processed"},
+		"requires_action": {Status: billing.PaymentPending, Reason: "the customer must authenticate the payment"},
+		"requires_capture": {
+			Status: billing.PaymentPending, Reason: "the payment is authorized and must be captured in Stripe",
+		},
 		"requires_payment_method": {Status: billing.PaymentDeclined, Reason: declineText(i.LastError)},
 		"canceled":                {Status: billing.PaymentDeclined, Reason: "the payment was canceled"},
 	}[i.Status]

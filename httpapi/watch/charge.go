@@ -16,17 +16,17 @@ import (
 // retryWait is when a watch that may not run checks again whether it may, in addition to the start of a month.
 const retryWait = time.Hour
 
-// may returns why the run must wait, if it must.
-func (s *session) may(ctx context.Context, need int64) (Reason, error) {
+// checkFunds returns why the run must wait, if it must.
+func (s *session) checkFunds(ctx context.Context, need int64) (Reason, error) {
 	month := metering.PeriodOf(s.at)
 	if s.doc.Month != month.Number() {
 		s.doc.Month, s.doc.Spent = month.Number(), 0
 	}
 	s.doc.Claim = claim{} // of a node that died: what it held counts as spent
-	if s.left = s.doc.budget() - s.doc.Spent; s.left < need {
+	if s.creditsLeft = s.doc.budget() - s.doc.Spent; s.creditsLeft < need {
 		return NoBudget, nil
 	}
-	key, err := s.admin.ServiceKey(ctx, s.record.Account, actor)
+	key, err := s.admin.ServiceKey(ctx, s.record.Account, serviceName)
 	if reason := refusalOf(err); reason != "" {
 		return reason, nil
 	}
@@ -58,8 +58,8 @@ func (s *session) may(ctx context.Context, need int64) (Reason, error) {
 
 // wait postpones the run: to the next month if only that helps, otherwise for an hour.
 func (doc *document) wait(r *metering.Record, reason Reason, now time.Time) {
-	turn := metering.PeriodOf(now).End().Add(place(r, min(doc.Every, day)))
-	soon := now.Add(retryWait + place(r, retryWait/4))
+	turn := metering.PeriodOf(now).End().Add(spreadOffset(r, min(doc.Every, day)))
+	soon := now.Add(retryWait + spreadOffset(r, retryWait/4))
 	if r.Due = turn; reason != NoBudget && soon.Before(turn) {
 		r.Due = soon
 	}
@@ -74,15 +74,15 @@ func (w *Watches) observe(outcome string) {
 
 // claim assigns the run to this node, and holds what it may spend.
 func (s *session) claim(ctx context.Context, need int64) error {
-	s.left = min(s.left, need+mostQuestions)
-	s.doc.Claim = claim{Token: rand.Text(), Until: s.at.Add(lease), Held: s.left}
-	s.doc.Spent += s.left
+	s.creditsLeft = min(s.creditsLeft, need+maxQuestions)
+	s.doc.Claim = claim{Token: rand.Text(), Until: s.at.Add(lease), Held: s.creditsLeft}
+	s.doc.Spent += s.creditsLeft
 	s.record.Due = s.doc.Claim.Until
 	return s.put(ctx, s.record, s.doc)
 }
 
-// errSpent ends a run that has used up its credits, or was refused.
-var errSpent = errors.New("the run has spent what it may")
+// errBudgetSpent ends a run that has used up its credits, or was refused.
+var errBudgetSpent = errors.New("the run has spent what it may")
 
 // overloadTries is how often an operation is tried if the server itself causes a problem, which is soon over.
 const overloadTries = 5
@@ -90,11 +90,11 @@ const overloadTries = 5
 // ask runs an operation as the account's key for watches, and counts its cost.
 func (s *session) ask(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error) {
 	s.mu.Lock()
-	if s.refusal != "" || s.left < ep.Credits {
+	if s.refusal != "" || s.creditsLeft < ep.Credits {
 		s.mu.Unlock()
-		return nil, errSpent
+		return nil, errBudgetSpent
 	}
-	s.left -= ep.Credits
+	s.creditsLeft -= ep.Credits
 	s.mu.Unlock()
 	answer, err := s.Ask(ctx, s.key, ep, body)
 	for try := 1; try < overloadTries && overloaded(err); try++ {
@@ -106,12 +106,12 @@ func (s *session) ask(ctx context.Context, ep httpapi.Endpoint, body []byte) (*h
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.left += ep.Credits
+	s.creditsLeft += ep.Credits
 	if err != nil {
 		s.refusal = cmp.Or(s.refusal, refusalOf(err))
 		return nil, err
 	}
-	s.left -= answer.Credits
+	s.creditsLeft -= answer.Credits
 	s.spent += answer.Credits
 	return &answer.Result, nil
 }
