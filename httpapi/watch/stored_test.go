@@ -8,6 +8,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/memory"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -21,7 +22,7 @@ func FuzzStored(f *testing.F) {
 		`"records":[{"name":"a","type":"TXT","values":["x"]}],"suspicions":{"a TXT ":{"value":"gone","count":3,"other":1},"a.b":{"value":"gone","check":"mail","count":2},` +
 		`"c.d":{"value":"there","check":"mail","count":3},"domain":{"value":"expired","check":"x"},"e":{"flips":3},"f":null}}`))
 	f.Add([]byte(`{"base":{},"runs":[{"at":"2026-01-15T12:00:00Z","credits":3,"changed":[{"name":"a","type":"A","old":null,"new":["1"]}]}]}`))
-	w := New(Config{})
+	w := New(Config{Store: memory.New(memory.Config{})})
 	at := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r := metering.Record{Account: "acc_x", ID: "wat_x", Body: body, At: at, Due: at}

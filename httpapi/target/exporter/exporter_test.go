@@ -279,7 +279,10 @@ func TestReload(t *testing.T) {
 
 // A list that cannot be read at the start is an error, and a check that panics ends neither the program nor the schedule.
 func TestFaults(t *testing.T) {
-	e := exporter.New(exporter.Config{List: func() (string, error) { return "-", nil }, Parallel: 1})
+	require.PanicsWithValue(t, "exporter: Config.List or Config.Ask is nil", func() { exporter.New(exporter.Config{}) })
+	e := exporter.New(exporter.Config{
+		List: func() (string, error) { return "-", nil }, Ask: func() target.Ask { return nil },
+	})
 	require.ErrorContains(t, e.Run(t.Context()), "line 1: ")
 	synctest.Test(t, func(t *testing.T) {
 		broken := func(context.Context, httpapi.Endpoint, []byte) (*httpapi.Result, error) { panic("a bug") }
