@@ -24,8 +24,8 @@ func Example() {
 	//                 total: 92.17 EUR
 	// 1 Nov 01:15  attempt 1 with the key …-2026-10: declined the card has no funds
 	// 1 Nov 02:15  attempt 2 with the key …-2026-10-2: pending debit of 2026-10
-	// 4 Nov 10:00  the bank says that the debit was paid: the invoice is paid
-	// 4 Nov 10:00  the bank says that the debit was paid: the invoice is paid
+	// 4 Nov 10:00  the bank reports the debit as paid: the invoice is paid
+	// 4 Nov 10:00  the bank reports the debit as paid: the invoice is paid
 	// 6 Nov 11:00  a credit note of 11.90 EUR by ann@example.com for an outage on 12 October
 	// 6 Nov 11:00  an audit of 52 charges, 1 invoice and 6 notes finds 0 faults
 	//                 1 Nov 00:15 created, draft
