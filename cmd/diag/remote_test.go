@@ -213,9 +213,11 @@ func TestRefusals(t *testing.T) {
 			"diag: INVALID_REQUEST: qname: bad (req_1)\n"},
 		{"hostile words", 500, `{"code":"INTERNAL_ERROR","message":"\u001b[2J","request_id":"req_1"}`, exitIncomplete,
 			"diag: INTERNAL_ERROR: \\u001b[2J (req_1)\n"},
-		{"the resolver is silent", 502, `{"code":"INTERNAL_ERROR","message":"There was no usable answer from X.","request_id":"req_1"}`,
+		{"the resolver is silent", 502, `{"code":"INTERNAL_ERROR","message":"There was no usable answer from X.",` +
+			`"details":{"reason":"upstream_unavailable"},"request_id":"req_1"}`,
 			exitIncomplete, "diag: no usable answer from X\n"},
-		{"the resolver is slow", 504, `{"code":"INTERNAL_ERROR","message":"There was no answer from X in time.","request_id":"req_1"}`,
+		{"the resolver is slow", 504, `{"code":"INTERNAL_ERROR","message":"There was no answer from X in time.",` +
+			`"details":{"reason":"timeout"},"request_id":"req_1"}`,
 			exitIncomplete, "diag: timeout waiting for X\n"},
 		{"no credits", 402, `{"code":"QUOTA_EXCEEDED","message":"None are left.","request_id":"req_1"}`, exitIncomplete,
 			"diag: QUOTA_EXCEEDED: None are left. (req_1)\n"},
