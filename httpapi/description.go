@@ -2,9 +2,10 @@ package httpapi
 
 import (
 	_ "embed"
-	"github.com/diagkit/diagkit/diag/phrase"
 	"strings"
 	"sync"
+
+	"github.com/diagkit/diagkit/diag/phrase"
 )
 
 // descriptionsText describes in three sentences what each operation examines: a paragraph each, which begins with its

@@ -3,14 +3,14 @@ package httpapi
 import (
 	"cmp"
 	"fmt"
-	"github.com/diagkit/diagkit/diag/kit"
-	"github.com/diagkit/diagkit/diag/phrase"
 	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/textutil"
 )
