@@ -23,17 +23,18 @@ const (
 	bogus          fault = "bogus"
 	tlsaUnknown    fault = "tlsa unknown" // the lookup of its TLSA records failed
 	absent         fault = "absent"       // it has no TLSA records
-	unasked        fault = "unasked"      // its addresses are not signed, and the lookup failed, which then does not matter
-	unsigned       fault = "unsigned"     // it has some, and its addresses or they themselves are not signed
-	unusable       fault = "unusable"     // senders can use none of the records
-	unverified     fault = "unverified"   // no connection was requested
-	unreachable    fault = "unreachable"  // the connection failed before STARTTLS
-	noStartTLS     fault = "no starttls"
-	badStartTLS    fault = "bad starttls"
-	mismatch       fault = "mismatch"
-	wrongName      fault = "name"
-	outOfDate      fault = "dates"
-	badChain       fault = "chain"
+	// its addresses are not signed, and the lookup failed, which then does not matter
+	unasked     fault = "unasked"
+	unsigned    fault = "unsigned"    // it has some, and its addresses or they themselves are not signed
+	unusable    fault = "unusable"    // senders can use none of the records
+	unverified  fault = "unverified"  // no connection was requested
+	unreachable fault = "unreachable" // the connection failed before STARTTLS
+	noStartTLS  fault = "no starttls"
+	badStartTLS fault = "bad starttls"
+	mismatch    fault = "mismatch"
+	wrongName   fault = "name"
+	outOfDate   fault = "dates"
+	badChain    fault = "chain"
 )
 
 func (e *evidence) digest() {

@@ -14,8 +14,10 @@ import (
 
 var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 	return slices.Concat(hostRules.Reading(fromNames), dnssecRules.Reading(fromNames, fromHosts),
-		absenceRules.With(rule.Rule[*evidence]{Category: factorCoverage, Reads: []rule.Source{fromNames, fromHosts}}), recordRules.With(rule.Rule[*evidence]{
-			Category: factorRecords, Reads: []rule.Source{fromNames, fromHosts}, HoldsWhenUnanswered: true, When: (*evidence).published}),
+		absenceRules.With(rule.Rule[*evidence]{Category: factorCoverage, Reads: []rule.Source{fromNames, fromHosts}}),
+		recordRules.With(rule.Rule[*evidence]{
+			Category: factorRecords, Reads: []rule.Source{fromNames, fromHosts}, HoldsWhenUnanswered: true,
+			When: (*evidence).published}),
 		slices.Concat(connectionRules, certificateRules.With(rule.Rule[*evidence]{Category: factorCertificate}), upkeepRules).
 			Reading(fromNames, fromHosts, fromServers))
 })
@@ -117,9 +119,10 @@ var hostRules = rule.Rules[*evidence]{{
 	When:        hasHosts, Fails: because("", addressUnknown),
 }, {
 	Code: "dane.host.address", Severity: diag.Warning, Weight: 10, Category: factorCoverage, Fact: ground.NoAddress,
-	Differs: "senders turn to the other mail servers", Reads: []rule.Source{fromNames, fromHosts}, HoldsWhenUnanswered: true,
-	Ref:   "RFC 5321 section 5.1",
-	Title: "Mail server without an address", Requirement: "Every mail server has an address",
+	Differs: "senders turn to the other mail servers", Reads: []rule.Source{fromNames, fromHosts},
+	HoldsWhenUnanswered: true,
+	Ref:                 "RFC 5321 section 5.1",
+	Title:               "Mail server without an address", Requirement: "Every mail server has an address",
 	Advice: "Give the host an address, or remove the record that names it.",
 	When:   hasHosts, Fails: because("", noAddress),
 }, {

@@ -21,7 +21,8 @@ import (
 // signed hosts of unsigned MX records as well.
 func (e *evidence) refused() string {
 	if e.naming == diag.Insecure {
-		return " Senders that use DANE for signed hosts of unsigned MX records, such as Postfix by default, do not deliver to it."
+		return " Senders that use DANE for signed hosts of unsigned MX records, such as Postfix by default, do not " +
+			"deliver to it."
 	}
 	return " Senders that use DANE do not deliver to this host."
 }
@@ -108,27 +109,31 @@ var connectionRules = rule.Rules[*evidence]{{
 }}
 
 var certificateRules = rule.Rules[*evidence]{{
-	Code: "dane.certificate.mismatch", Severity: diag.Error, Weight: 10, HoldsWhenUnanswered: true, Ref: "RFC 7672 section 2.2",
+	Code: "dane.certificate.mismatch", Severity: diag.Error, Weight: 10, HoldsWhenUnanswered: true,
+	Ref:   "RFC 7672 section 2.2",
 	Title: "Certificate matches no TLSA record", Requirement: "Every certificate matches a TLSA record",
 	Advice: "Verify on the server itself that this is its certificate, then publish a TLSA record for its key beside " +
 		"the old ones, and remove those once their TTL has passed. Afterwards let the renewal keep the key, or publish " +
 		"the next key before it is used.",
 	When: settled(compared, mismatch), Fails: mismatches,
 }, {
-	Code: "dane.certificate.name", Severity: diag.Error, Weight: 5, HoldsWhenUnanswered: true, Ref: "RFC 7672 section 3.2.3",
+	Code: "dane.certificate.name", Severity: diag.Error, Weight: 5, HoldsWhenUnanswered: true,
+	Ref:         "RFC 7672 section 3.2.3",
 	Title:       "Certificate does not match the name of the mail server",
 	Requirement: "Certificates that DANE-TA authenticates are for the names of their hosts",
 	Advice: "Get a certificate with the name of the mail server, or publish a TLSA record 3 1 1 for its key: with " +
 		"usage 3 the name does not matter.",
 	When: settled(matched, wrongName), Fails: refusing(" With usage 2 (DANE-TA) the name must match.", wrongName),
 }, {
-	Code: "dane.certificate.dates", Severity: diag.Error, Weight: 5, HoldsWhenUnanswered: true, Ref: "RFC 7671 section 5.2",
+	Code: "dane.certificate.dates", Severity: diag.Error, Weight: 5, HoldsWhenUnanswered: true,
+	Ref:         "RFC 7671 section 5.2",
 	Title:       "Certificate has expired or is not yet valid",
 	Requirement: "Certificates that DANE-TA authenticates are within their validity",
 	Advice:      "Renew the certificate and automate renewal: with usage 2 (DANE-TA) its dates count.",
 	When:        settled(matched, outOfDate), Fails: refusing(" With usage 2 (DANE-TA) the dates count.", outOfDate),
 }, {
-	Code: "dane.certificate.chain", Severity: diag.Error, Weight: 5, HoldsWhenUnanswered: true, Ref: "RFC 7672 section 3.1.2",
+	Code: "dane.certificate.chain", Severity: diag.Error, Weight: 5, HoldsWhenUnanswered: true,
+	Ref:         "RFC 7672 section 3.1.2",
 	Title:       "Certificate chain does not lead to the TLSA trust anchor",
 	Requirement: "Certificates lead to the trust anchor of their TLSA record",
 	Advice: "Let the server send all certificates from its own up to the one in the TLSA record, or publish a TLSA " +
@@ -245,7 +250,8 @@ func (e *evidence) cause(h *host, s *server) string {
 			return ": the record " + r.Numbers() + " is for the certificate of the server itself, which is usage 3"
 		case r.Usage == daneee && len(s.chain) > 1 && slices.ContainsFunc(s.chain[1:], r.Matches):
 			return ": the record " + r.Numbers() + " is for the certificate of an authority, which is usage 2"
-		case r.Usage == daneee && (Record{Usage: r.Usage, Selector: 1 - r.Selector, Matching: r.Matching, Data: r.Data}).Matches(leaf):
+		case r.Usage == daneee &&
+			(Record{Usage: r.Usage, Selector: 1 - r.Selector, Matching: r.Matching, Data: r.Data}).Matches(leaf):
 			return ": the record " + r.Numbers() + " has the wrong selector for its data"
 		}
 	}

@@ -300,7 +300,8 @@ var absenceRules = rule.Rules[*evidence]{{
 		return rule.FailIf(!e.published() && len(e.without()) > 0, "There are no TLSA records at %s.", e.names(e.without()))
 	},
 }, {
-	Code: "dane.host.missing", Severity: diag.Warning, Weight: 20, HoldsWhenUnanswered: true, Ref: "RFC 7672 section 2.2.1",
+	Code: "dane.host.missing", Severity: diag.Warning, Weight: 20, HoldsWhenUnanswered: true,
+	Ref:         "RFC 7672 section 2.2.1",
 	Title:       "Mail server without TLSA records beside others with some",
 	Requirement: "No mail server lacks TLSA records beside others with some",
 	Advice: "Publish TLSA records for this host as well, or remove it: an attacker can keep senders from the protected " +

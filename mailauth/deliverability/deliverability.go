@@ -165,7 +165,8 @@ func domainOf(email string) (diag.Domain, error) {
 	case strings.TrimSpace(email) != email:
 		return none, input.Invalid("email", "%q has white space around the address", email)
 	case at == 0:
-		return none, input.Invalid("email", "%q has nothing before the @. For a domain use the field domain: %q", email, email[1:])
+		return none,
+			input.Invalid("email", "%q has nothing before the @. For a domain use the field domain: %q", email, email[1:])
 	case at > maxLocalPart:
 		return none, input.Invalid("email", "has %d bytes before the @; there may be %d", at, maxLocalPart)
 	}
@@ -235,7 +236,8 @@ func (s *scoring) shares() []compose.WeightedPart {
 func (s *scoring) report(ended time.Time) *Report {
 	r := &Report{
 		Panics: s.panics,
-		Domain: s.domain, DomainUnicode: s.domain.UnicodeIfDifferent(), Email: s.Email, Timing: diag.NewTiming(s.began, ended),
+		Domain: s.domain, DomainUnicode: s.domain.UnicodeIfDifferent(), Email: s.Email,
+		Timing: diag.NewTiming(s.began, ended),
 	}
 	if s.gone {
 		s.MarkNonexistent(s.shares())
@@ -246,7 +248,8 @@ func (s *scoring) report(ended time.Time) *Report {
 	} else {
 		r.Name = s.common.Name(s.domain, compose.Facts{Route: s.route})
 		named := compose.NameRules(s.domain, r.Name, s.route)
-		w := compose.Composite{Domain: s.domain, Parts: s.shares(), Own: []*compose.Summary{&named}, Good: goodText(s.SendsNoMail), Incomplete: openText(s),
+		w := compose.Composite{Domain: s.domain, Parts: s.shares(), Own: []*compose.Summary{&named},
+			Good: goodText(s.SendsNoMail), Incomplete: openText(s),
 			Name: r.Name, Route: s.route, Now: s.began, Sends: s.Sends()}
 		r.Verdict, r.Steps = w.Verdict(), w.Steps()
 		r.Partial = w.Partial()

@@ -26,7 +26,8 @@ func (*Report) Rules() []rule.Description {
 var rules = rule.Rules[*scoring]{ground.NoDomain(rule.Rule[*scoring]{
 	Code: "score.domain.nxdomain",
 	Fails: func(s *scoring) rule.Failures {
-		return rule.FailIf(s.gone, "The DNS answers NXDOMAIN for %s. Receivers refuse mail from a domain that does not exist.",
+		return rule.FailIf(s.gone,
+			"The DNS answers NXDOMAIN for %s. Receivers refuse mail from a domain that does not exist.",
 			s.domain)
 	},
 })}
@@ -43,8 +44,9 @@ var addressRules = rule.Rules[*scoring]{{
 		"signed with a DKIM key of the domain: large receivers refuse mail that neither authenticates.",
 	When: func(s *scoring) bool { return s.tested() != "" && !s.SendsNoMail },
 	Fails: func(s *scoring) rule.Failures {
-		return rule.FailIf(s.tested() != eval.Pass && s.unsigned(), "SPF of %s gives %s for %s, and no DKIM key is published "+
-			"with which its mail could be signed.", s.domain, s.tested(), s.sender)
+		return rule.FailIf(s.tested() != eval.Pass && s.unsigned(),
+			"SPF of %s gives %s for %s, and no DKIM key is published "+
+				"with which its mail could be signed.", s.domain, s.tested(), s.sender)
 	},
 }, {
 	Code: "score.spf.address", Severity: diag.Warning, DependsOn: []diag.Code{"score.spf.unauthenticated"},
@@ -54,8 +56,9 @@ var addressRules = rule.Rules[*scoring]{{
 		"the return path of its mail is in a domain whose SPF lets it pass, and that the mail is signed for this one.",
 	When: func(s *scoring) bool { return s.tested() != "" },
 	Fails: func(s *scoring) rule.Failures {
-		return rule.FailIf(s.tested() != eval.Pass, "SPF of %s gives %s for %s: mail from there with this return path is not "+
-			"authenticated by SPF.", s.domain, s.tested(), s.sender)
+		return rule.FailIf(s.tested() != eval.Pass,
+			"SPF of %s gives %s for %s: mail from there with this return path is not "+
+				"authenticated by SPF.", s.domain, s.tested(), s.sender)
 	},
 }, {
 	Code: "score.spf.silent", Severity: diag.Error, Ref: "RFC 7208 section 10.1.2",
@@ -113,7 +116,8 @@ var reputationRules = append(rule.Rules[*ReputationReport]{{
 		if r.open == nil || len(r.Addresses) > 0 {
 			return nil
 		}
-		return rule.Fail("No address to ask blocklists about is known: the lookup of the mail servers failed: %s.", diag.Reason(r.open))
+		return rule.Fail("No address to ask blocklists about is known: the lookup of the mail servers failed: %s.",
+			diag.Reason(r.open))
 	},
 }, {
 	Code: "score.address.unneeded", NoAction: true, Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 10.1.2",
@@ -128,7 +132,8 @@ var reputationRules = append(rule.Rules[*ReputationReport]{{
 	Title: "No sending address is known", Requirement: "An address that sends mail is known",
 	Advice: "Give the address of the host that sends the mail in the field ip, to have blocklists asked about it.",
 	Fails: func(r *ReputationReport) rule.Failures {
-		return rule.FailIf(len(r.Addresses) == 0 && r.open == nil && !r.quiet, "The request gave no address, and no mail server of the domain has one.")
+		return rule.FailIf(len(r.Addresses) == 0 && r.open == nil && !r.quiet,
+			"The request gave no address, and no mail server of the domain has one.")
 	},
 }, {
 	Code: "score.address.assumed", Severity: diag.Info, HoldsWhenUnanswered: true, Ref: "RFC 5782 section 2.1",
@@ -141,10 +146,12 @@ var reputationRules = append(rule.Rules[*ReputationReport]{{
 		if !r.Assumed {
 			return nil
 		}
-		f := rule.Fail("The request gave no address, so that blocklists were asked about %s of the hosts that receive mail of "+
+		f := rule.Fail("The request gave no address, so that blocklists were asked about %s of the hosts "+
+			"that receive mail of "+
 			"the domain.", r.count())
 		if r.service != nil {
-			f[0].Detail += fmt.Sprintf(" They belong to %s, which may send from others: this says little about mail of the domain.",
+			f[0].Detail += fmt.Sprintf(" They belong to %s, which may send from others: this says little about "+
+				"mail of the domain.",
 				r.service.Name)
 		}
 		if r.open != nil {

@@ -122,7 +122,8 @@ func (c *Checker) tagged(signed []int) []change {
 				}
 				rest = bytes.TrimLeft(rest[n:], " \t")
 				list = append(list, change{i, slices.Concat(f.Raw[:len(f.Raw)-len(value)], []byte(" "), rest), SubjectTagged,
-					fmt.Sprintf("%q was added before the subject", phrase.Quote(string(bytes.TrimSpace(value[:len(value)-len(rest)]))))})
+					fmt.Sprintf("%q was added before the subject",
+						phrase.Quote(string(bytes.TrimSpace(value[:len(value)-len(rest)]))))})
 			}
 			break
 		}

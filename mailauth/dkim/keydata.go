@@ -43,7 +43,8 @@ func (k *Key) readKey() {
 		k.notBase64(badBase64, p, whatIsWrong(p.Value))
 		return
 	case k.Base64 != p.Value && identify(data).public == nil && formEncoded(p.Value):
-		k.notBase64(badBase64, p, flaw{text: "the base64 value of p= has blanks in place of plus signs, as web forms make them"})
+		k.notBase64(badBase64, p,
+			flaw{text: "the base64 value of p= has blanks in place of plus signs, as web forms make them"})
 		return
 	case k.Base64 != p.Value:
 		k.note(blankKey, p, "p= has white space in its value")
@@ -160,7 +161,8 @@ func identify(data []byte) content {
 	if key := rsaInside(data); key != nil {
 		return content{public: key, kind: RSA, form: spki}
 	}
-	if other, err := pki.ParseKey(data); err == nil && other.Algorithm != pki.RSA && !slices.Contains(usable, other.Curve) {
+	if other, err := pki.ParseKey(data); err == nil && other.Algorithm != pki.RSA &&
+		!slices.Contains(usable, other.Curve) {
 		return content{other: &other}
 	}
 	return content{secret: isSecret(data)}
@@ -298,7 +300,8 @@ func whatIsWrong(value string) flaw {
 	})
 	switch lines := armour().FindStringIndex(value); {
 	case lines != nil:
-		return flaw{"p= holds the lines of a PEM file (-----BEGIN …-----), which are not base64", lines[0], lines[1] - lines[0]}
+		return flaw{"p= holds the lines of a PEM file (-----BEGIN …-----), which are not base64",
+			lines[0], lines[1] - lines[0]}
 	case strings.HasPrefix(value, "ssh-"):
 		return flaw{"p= holds a public key in the format of OpenSSH, which is not a SubjectPublicKeyInfo", 0,
 			strings.Index(value+" ", " ")}
@@ -308,7 +311,8 @@ func whatIsWrong(value string) flaw {
 	case strings.Contains(digits, "="):
 		return flaw{"p= has an equals sign before the end of its base64 value", padding, 1}
 	case len(digits)%4 == 1:
-		return flaw{text: fmt.Sprintf("the base64 value of p= has %d characters, so that at least one is missing", len(digits))}
+		return flaw{text: fmt.Sprintf("the base64 value of p= has %d characters, so that at least one is missing",
+			len(digits))}
 	default:
 		return flaw{text: "the base64 value of p= is not padded with equals signs to a multiple of 4 characters"}
 	}

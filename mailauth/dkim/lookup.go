@@ -163,7 +163,8 @@ func Find(ctx context.Context, env *diag.Env, domain diag.Domain, selectors []di
 	}
 	heard := func(a diag.Answer[*dns.TXT]) bool { return !a.Silent() }
 	if !heard(above) && !heard(wildcard) && !slices.ContainsFunc(answers, heard) {
-		return nil, fmt.Errorf("looking for the selectors of %s: %w", domain, diag.Unavailable(diag.DefaultResolver, above.Err()))
+		return nil, fmt.Errorf("looking for the selectors of %s: %w", domain,
+			diag.Unavailable(diag.DefaultResolver, above.Err()))
 	}
 	r := &Search{
 		None: above.NXDomain() && len(above.Aliases) == 0, Wildcard: wildcard.Exists() || len(wildcard.Aliases) > 0,

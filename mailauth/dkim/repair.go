@@ -47,7 +47,8 @@ var armour = kit.Regexp(`-{2,}\s*(?:BEGIN|END)[A-Z ]*-{2,}`)
 
 // noise removes what gets into records in transit: characters of other notations, and characters that are invisible or
 // look like quotation marks.
-var noise = strings.NewReplacer(`"`, "", "'", "", `\`, "", "`", "", "\u201c", "", "\u201d", "", "\u201e", "", "\u2018", "",
+var noise = strings.NewReplacer(`"`, "", "'", "", `\`, "", "`", "",
+	"\u201c", "", "\u201d", "", "\u201e", "", "\u2018", "",
 	"\u2019", "", "\u00ab", "", "\u00bb", "", "\ufeff", "", "\u200b", "", "\u00ad", "", "\u00a0", " ", "\uff1d", "=",
 	"\uff1b", ";")
 
@@ -57,7 +58,8 @@ const maxRepairs = 16
 // tidy reads a text without what does not belong there, with the semicolons that are missing and the names of
 // the tags as DKIM writes them.
 func tidy(text string) taglist.List {
-	text = strings.TrimSpace(armour().ReplaceAllString(noise.Replace(taglist.Entities.Replace(strings.ToValidUTF8(text, ""))), ""))
+	text = noise.Replace(taglist.Entities.Replace(strings.ToValidUTF8(text, "")))
+	text = strings.TrimSpace(armour().ReplaceAllString(text, ""))
 	list := format.Parse(text)
 	for range maxRepairs {
 		i := slices.IndexFunc(list.Faults, func(f taglist.Fault) bool { return f.Kind == taglist.Unparted })

@@ -78,15 +78,16 @@ type Cause string
 // The causes.
 const (
 	// Causes of fail.
-	BodyChanged           Cause = "body_changed"           // no explanation was found
-	FooterAdded           Cause = "footer_added"           // the body is as signed without its last lines
-	BannerAdded           Cause = "banner_added"           // the body is as signed without its first lines
-	BodyCutOff            Cause = "body_cut_off"           // it is shorter than l=
-	BodyReencoded         Cause = "body_reencoded"         // it is as signed once its transfer encoding is undone
-	WhiteSpace            Cause = "white_space"            // it is as signed but for white space
-	HeaderChanged         Cause = "header_changed"         // the key is the right one, a header field is not
-	SubjectTagged         Cause = "subject_tagged"         // the header is as signed without the tag before the subject
-	FromRewritten         Cause = "from_rewritten"         // it is as signed with the From of another field, as lists rewrite it
+	BodyChanged   Cause = "body_changed"   // no explanation was found
+	FooterAdded   Cause = "footer_added"   // the body is as signed without its last lines
+	BannerAdded   Cause = "banner_added"   // the body is as signed without its first lines
+	BodyCutOff    Cause = "body_cut_off"   // it is shorter than l=
+	BodyReencoded Cause = "body_reencoded" // it is as signed once its transfer encoding is undone
+	WhiteSpace    Cause = "white_space"    // it is as signed but for white space
+	HeaderChanged Cause = "header_changed" // the key is the right one, a header field is not
+	SubjectTagged Cause = "subject_tagged" // the header is as signed without the tag before the subject
+	// it is as signed with the From of another field, as lists rewrite it
+	FromRewritten         Cause = "from_rewritten"
 	FieldAdded            Cause = "field_added"            // the header is as signed without one of its fields
 	OtherKey              Cause = "other_key"              // another key than is published signed, or it is damaged
 	BadSignature          Cause = "bad_signature"          // the header or the key is another: Ed25519 does not tell
@@ -190,14 +191,17 @@ func (s *Signature) issues(c *Checker, check Check, at time.Time) []Issue {
 	if s.Length != nil { // RFC 6376 section 8.2
 		first := phrase.Count(*s.Length, "byte")
 		if more := c.bodies.sizes[s.Body] - *s.Length; more > 0 {
-			add(issueAppended, false, "l", "The signature covers only the first %s of the body (l=): the last %d are not signed.", first, more)
+			add(issueAppended, false, "l",
+				"The signature covers only the first %s of the body (l=): the last %d are not signed.", first, more)
 		} else {
-			add(issueLength, false, "l", "The signature covers only the first %s of the body (l=): anything can be appended.", first)
+			add(issueLength, false, "l",
+				"The signature covers only the first %s of the body (l=): anything can be appended.", first)
 		}
 	}
 	if suffix, official := publicsuffix.PublicSuffix(s.Domain.String()); official && suffix == s.Domain.String() {
 		// RFC 6376 section 6.1.1
-		add(IssuePublicSuffix, false, "d", "The signing domain %s is a public suffix, under which anyone can register.", s.Domain)
+		add(IssuePublicSuffix, false, "d",
+			"The signing domain %s is a public suffix, under which anyone can register.", s.Domain)
 	}
 	listed := view.Many(s.Names, func(n string) bool { return strings.EqualFold(n, "From") })
 	if from := c.header.count("From"); listed > 0 && from > listed { // RFC 6376 section 8.15
@@ -270,7 +274,8 @@ func (r *Result) conclude(c *Checker, check Check) (AuthResult, Cause, string) {
 		if err.syntax() { // RFC 8601 section 2.7.1
 			word = Neutral
 		}
-		return word, cmp.Or(faultCauses[err.Fault.Kind], SyntaxError), "The DKIM-Signature field is not valid: " + err.Fault.Text + "."
+		return word, cmp.Or(faultCauses[err.Fault.Kind], SyntaxError),
+			"The DKIM-Signature field is not valid: " + err.Fault.Text + "."
 	}
 	changed := r.BodyHashOK != nil && !*r.BodyHashOK
 	switch p := check.Key; {

@@ -215,7 +215,8 @@ var lookupRules = rule.Rules[*evidence]{ground.NoDomain(rule.Rule[*evidence]{
 		if answered(e) && e.existenceKnown() {
 			return nil
 		} else if answered(e) {
-			return rule.Fail("There is no record at %s, and whether the domain exists is not known: the SOA lookup of %s failed: %s.",
+			return rule.Fail("There is no record at %s, and whether the domain exists is not known: the SOA "+
+				"lookup of %s failed: %s.",
 				e.name(), e.domain, diag.Reason(e.apex.Err()))
 		}
 		detail := fmt.Sprintf("The TXT lookup of %s failed: %s.", e.name(), diag.Reason(e.txt.Err()))
@@ -263,8 +264,8 @@ var lookupRules = rule.Rules[*evidence]{ground.NoDomain(rule.Rule[*evidence]{
 		if found := e.elsewhere(); len(f) > 0 && len(found) > 0 {
 			f[0].Detail += " " + found[0].Detail
 			f[0].Target, f[0].Suggested = found[0].Target, found[0].Suggested
-			f[0].Advice = "Move the record to the selector's name. Many control panels add the domain themselves: enter only the " +
-				"part before it."
+			f[0].Advice = "Move the record to the selector's name. Many control panels add the domain themselves: enter only " +
+				"the part before it."
 		}
 		return f
 	},

@@ -148,21 +148,24 @@ var strengthRules = rule.Rules[*evidence]{{
 	Title: "DKIM key is shorter than 1024 bits (RSA)", Requirement: "The RSA key has at least 1024 bits",
 	Advice: "Generate a key of 2048 bits, publish it at a new selector and sign with it: verifiers must refuse this " +
 		"one.",
-	Fails: bits(func(n int) bool { return n < MinRSABits }, "The RSA key has %d bits; verifiers accept %d or more.", MinRSABits),
+	Fails: bits(func(n int) bool { return n < MinRSABits }, "The RSA key has %d bits; verifiers accept %d or more.",
+		MinRSABits),
 }, {
 	Code: "dkim.key.size.short", Severity: diag.Warning, Weight: 5, DependsOn: []diag.Code{"dkim.key.size.refused"},
 	Ref: "RFC 8301 section 3.2", Title: "DKIM key is shorter than 2048 bits (RSA)",
 	Requirement: "The RSA key has at least 2048 bits",
 	Advice: "Generate a key of 2048 bits, publish it at a new selector, sign with it, and revoke this one a week " +
 		"after the last use.",
-	Fails: bits(func(n int) bool { return n < recommendedRSABits }, "The RSA key has %d bits; %d or more are recommended.", recommendedRSABits),
+	Fails: bits(func(n int) bool { return n < recommendedRSABits },
+		"The RSA key has %d bits; %d or more are recommended.", recommendedRSABits),
 }, {
 	Code: "dkim.key.size.long", Severity: diag.Warning, Weight: 2, DependsOn: []diag.Code{"dkim.key.size.refused"},
 	Ref: "RFC 8301 section 3.2", Title: "DKIM key is longer than 4096 bits (RSA)",
 	Requirement: "The RSA key has at most 4096 bits",
 	Advice: "Generate a key of 2048 bits, publish it at a new selector and sign with it: verifiers need not support " +
 		"more than 4096 bits, and large records get lost on the way.",
-	Fails: bits(func(n int) bool { return n > supportedRSABits }, "The RSA key has %d bits; verifiers need not support more than %d.", supportedRSABits),
+	Fails: bits(func(n int) bool { return n > supportedRSABits },
+		"The RSA key has %d bits; verifiers need not support more than %d.", supportedRSABits),
 }, {
 	Code: "dkim.key.exponent.small", Severity: diag.Warning, Weight: 1,
 	DependsOn: []diag.Code{"dkim.key.exponent.invalid"}, Ref: "NIST SP 800-56B section 6.2",
@@ -200,7 +203,8 @@ var useRules = rule.Rules[*evidence]{{
 		"treat the mail as if it were not signed.",
 	When: hasKeyData,
 	Fails: func(e *evidence) rule.Failures {
-		return e.in("t", rule.FailIf(e.key.testing(), "The flag t=y says that the domain is testing DKIM.")).Suggesting(e.tested())
+		return e.in("t",
+			rule.FailIf(e.key.testing(), "The flag t=y says that the domain is testing DKIM.")).Suggesting(e.tested())
 	},
 }}
 

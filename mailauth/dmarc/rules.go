@@ -23,7 +23,8 @@ var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 		absenceRules.With(rule.Rule[*evidence]{
 			Reads: []rule.Source{fromRecord, fromExistence, fromMail, fromElsewhere}, Category: factorSyntax,
 			DependsOn: []diag.Code{"dmarc.record.inherited.unknown"}}),
-		slices.Concat(correcting(slices.Concat(recordRules.With(rule.Rule[*evidence]{Category: factorSyntax}), syntaxRules, valueRules)),
+		slices.Concat(correcting(slices.Concat(recordRules.With(rule.Rule[*evidence]{Category: factorSyntax}),
+			syntaxRules, valueRules)),
 			subdomainRules).
 			Reading(fromRecord, fromExistence),
 		reportRules.Reading(fromRecord, fromExistence, fromMail), destinationRules,
@@ -253,7 +254,8 @@ var absenceRules = rule.Rules[*evidence]{tagRules.Location(rule.Rule[*evidence]{
 	Fails: absent,
 }, tagRules.Wildcard(rule.Rule[*evidence]{
 	Code: "dmarc.record.wildcard", Severity: diag.Warning, Reads: []rule.Source{fromRecord, fromExistence, fromWildcard},
-	Ref: "RFC 9989 section 4.10", Requirement: "No wildcard TXT record answers at _dmarc", When: func(*evidence) bool { return true },
+	Ref: "RFC 9989 section 4.10", Requirement: "No wildcard TXT record answers at _dmarc",
+	When:   func(*evidence) bool { return true },
 	Advice: "Publish a DMARC record at _dmarc: it takes precedence over the wildcard, which can stay.",
 }), {
 	Code: "dmarc.record.spf", Severity: diag.Warning, Reads: []rule.Source{fromRecord, fromExistence, fromWildcard},
@@ -318,8 +320,8 @@ func absent(e *evidence) rule.Failures {
 	case receives:
 		return f.Suggesting(e.monitoring())
 	case known && e.senders:
-		f[0].Advice = "Publish v=DMARC1; p=none with a mailbox for reports (rua) at a domain that receives mail: this one does not, but " +
-			"its SPF record names senders. Raise the policy once the reports show that all of them pass."
+		f[0].Advice = "Publish v=DMARC1; p=none with a mailbox for reports (rua) at a domain that receives mail: this one " +
+			"does not, but its SPF record names senders. Raise the policy once the reports show that all of them pass."
 	case known:
 		return f.Suggesting(policy.NewDraft(policy.Reject).String())
 	}

@@ -24,12 +24,12 @@ var policyRules = rule.Rules[*evidence]{{
 			e.statement(), e.subject())
 		switch {
 		case e.reading.Assumed:
-			f[0].Advice = "Correct the policy to p=none first, which changes nothing at receivers; raise it once the aggregate " +
-				"reports show that all your senders pass."
+			f[0].Advice = "Correct the policy to p=none first, which changes nothing at receivers; raise it once the " +
+				"aggregate reports show that all your senders pass."
 			return f
 		case e.unreported():
-			f[0].Advice = "Let the aggregate reports arrive first: nobody receives any now. Raise the policy once they show that " +
-				"all your senders pass."
+			f[0].Advice = "Let the aggregate reports arrive first: nobody receives any now. Raise the policy once they show " +
+				"that all your senders pass."
 			return f
 		}
 		if parked(e) && !e.inherited() {

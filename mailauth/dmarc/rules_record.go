@@ -58,7 +58,8 @@ var recordRules = rule.Rules[*evidence]{
 		When:        func(e *evidence) bool { return tagRules.One(e) && !e.inherited() },
 		Fails: suggesting(func(e *evidence) rule.Failures {
 			return rule.FailEach(e.fragments, func(text string) rule.Failures {
-				return rule.Fail("Receivers ignore the other TXT record %q, which does not begin with v=DMARC1.", phrase.Quote(text))
+				return rule.Fail("Receivers ignore the other TXT record %q, which does not begin with v=DMARC1.",
+					phrase.Quote(text))
 			})
 		}),
 	},
@@ -97,8 +98,8 @@ var syntaxRules = rule.Rules[*evidence]{
 	tagRules.Repeated(rule.Rule[*evidence]{
 		Code: "dmarc.record.repeated", Severity: diag.Critical, Weight: 2, Category: factorSyntax,
 		Ref: "RFC 6376 section 3.2",
-		Advice: "Keep one of the two, and of two policies the milder until the reports show that all senders pass: receivers " +
-			"differ in what they make of such a record.",
+		Advice: "Keep one of the two, and of two policies the milder until the reports show that all senders pass: " +
+			"receivers differ in what they make of such a record.",
 	}),
 	tagRules.Joined(rule.Rule[*evidence]{Code: "dmarc.record.joined", Severity: diag.Error, Ref: "RFC 9989 section 4.5"}),
 	tagRules.Long(rule.Rule[*evidence]{Code: "dmarc.record.string", Severity: diag.Error, Ref: "RFC 1035 section 3.3"}),

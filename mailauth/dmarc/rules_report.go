@@ -16,8 +16,8 @@ var reportRules = rule.Rules[*evidence]{{
 	Code: "dmarc.rua.missing", Severity: diag.Warning, Weight: 10, Category: factorReporting,
 	Ref:   "RFC 9989 section 5.1.3",
 	Title: "No DMARC reports are requested (no rua)", Requirement: "The record asks for aggregate reports (rua)",
-	Advice: "Set up a mailbox and add it as rua=mailto:…: only aggregate reports show which of your services fail, and " +
-		"who forges the domain.",
+	Advice: "Set up a mailbox and add it as rua=mailto:…: only aggregate reports show which of your services fail, " +
+		"and who forges the domain.",
 	When: func(e *evidence) bool {
 		quiet := parked(e) && e.requested() == policy.Reject // no mail, and all that forges the domain is refused
 		return usable(e) && !quiet && len(e.fragments) == 0

@@ -183,8 +183,10 @@ func (m *migration) percentage() {
 			old, ok := m.draft.Get(tag)
 			p := policy.Policy(strings.ToLower(old))
 			if ok && p.Level() > 0 {
-				m.set(tag, string(p.Lowered()), refPercent, fmt.Sprintf("With pct=%d the policy held for %d percent of the mail, and "+
-					"this one for the rest. Receivers of both standards apply it to all, so that no message is treated worse.", pct, pct))
+				m.set(tag, string(p.Lowered()), refPercent,
+					fmt.Sprintf("With pct=%d the policy held for %d percent of the mail, and "+
+						"this one for the rest. Receivers of both standards apply it to all, so that no message is treated worse.",
+						pct, pct))
 			}
 		}
 	}

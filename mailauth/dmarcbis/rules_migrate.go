@@ -61,8 +61,9 @@ var migrateRules = rule.Rules[*conversion]{{
 	Advice: "Read the aggregate reports, and raise the policy again once all legitimate mail passes.",
 	Fails: func(c *conversion) rule.Failures {
 		gone := held(&c.before) && c.before.Percentage > 0 && !c.after.Has("pct")
-		return rule.FailIf(gone, "With pct=%d the policy applied to %d percent of the failing mail, and the migrated record asks "+
-			"for the lower one for all of it.", c.before.Percentage, c.before.Percentage)
+		return rule.FailIf(gone,
+			"With pct=%d the policy applied to %d percent of the failing mail, and the migrated record asks "+
+				"for the lower one for all of it.", c.before.Percentage, c.before.Percentage)
 	},
 }, {
 	Code: "dmarcbis.migrate.legacy.stricter", Severity: diag.Warning, DependsOn: isRecord, Ref: "RFC 7489 section 6.3",

@@ -70,7 +70,8 @@ var suffixRules = rule.Rules[*evidence]{{
 	},
 }, {
 	Code: "dmarcbis.psd.wrong", Severity: diag.Warning, Weight: 5, Category: factorSuffix,
-	Reads: []rule.Source{fromRecord, fromDeclarations}, HoldsWhenUnanswered: true, DependsOn: afterRecord, Ref: "RFC 9989 section 4.7",
+	Reads: []rule.Source{fromRecord, fromDeclarations}, HoldsWhenUnanswered: true,
+	DependsOn: afterRecord, Ref: "RFC 9989 section 4.7",
 	Title: "psd=y at a domain that is no known public suffix", Requirement: "Only public suffixes declare psd=y",
 	Advice: "Remove psd=y unless unrelated organizations register domains here: with it, each domain below is an " +
 		"organization of its own, and not aligned with this one.",

@@ -124,8 +124,9 @@ func insteadOfPercentage(r *policy.Record) (replacement, effect string) {
 	case flagged(r):
 		return "", "Receivers of RFC 9989 ignore it and follow t; those of RFC 7489 follow it and ignore t."
 	default:
-		return "p=" + string(r.Policy.Lowered()), fmt.Sprintf("Receivers of RFC 9989 ignore it and apply the policy to all mail "+
-			"instead of %d percent. Nothing says the same; the lower policy is what held for the rest.", pct)
+		return "p=" + string(r.Policy.Lowered()),
+			fmt.Sprintf("Receivers of RFC 9989 ignore it and apply the policy to all mail "+
+				"instead of %d percent. Nothing says the same; the lower policy is what held for the rest.", pct)
 	}
 }
 

@@ -232,8 +232,9 @@ func (e *evidence) report() *Report {
 func (p *probe) result(ip netip.Addr) Result {
 	l, o := p.list, &p.outcome
 	r := Result{
-		ID: l.ID, Name: l.Name, Zone: l.public(p.keyed), Operator: l.Operator, Category: p.category(), Network: l.ofNetworks(),
-		Status: o.status, SelfTest: o.test, Listed: o.status == Listed,
+		ID: l.ID, Name: l.Name, Zone: l.public(p.keyed), Operator: l.Operator, Category: p.category(),
+		Network: l.ofNetworks(),
+		Status:  o.status, SelfTest: o.test, Listed: o.status == Listed,
 		ReturnCodes: kit.Map(o.reading.codes, netip.Addr.String),
 		Meanings:    append([]string{}, o.reading.meanings...), Severity: l.Severity, LatencyMS: p.latency.Milliseconds(),
 	}

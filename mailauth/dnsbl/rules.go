@@ -13,7 +13,8 @@ import (
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
-var rules = slices.Concat(knowledgeRules.Reading(rule.FromRequest), listingRules.With(rule.Rule[*evidence]{HoldsWhenUnanswered: true}),
+var rules = slices.Concat(knowledgeRules.Reading(rule.FromRequest),
+	listingRules.With(rule.Rule[*evidence]{HoldsWhenUnanswered: true}),
 	coverageRules.Reading(rule.FromRequest))
 
 var (
@@ -136,14 +137,15 @@ func (e *evidence) listing(p *probe) rule.Failures {
 var remedies = map[Category]string{
 	spam: "Find and stop what sends the spam: a hijacked mailbox, a form or script that is abused, or a mailing to " +
 		"people who did not ask for it.",
-	exploit:    "Find and clean the machine behind the address that is infected or attacks others; behind NAT it may be any.",
+	exploit: "Find and clean the machine behind the address that is infected or attacks others; " +
+		"behind NAT it may be any.",
 	bot:        "Find and clean the machine behind the address that is part of a botnet; behind NAT it may be any.",
 	proxy:      "Close the proxy, or send mail from an address that is no proxy, VPN or Tor node.",
 	reputation: "Check the mail log for spam and bounces, and give the address a PTR record with a host name of its own.",
 }
 
-const networkRemedy = "Ask your provider to stop the spam from its network, or send from an address of another network: nobody " +
-	"else can end this listing."
+const networkRemedy = "Ask your provider to stop the spam from its network, or send from an address of another " +
+	"network: nobody else can end this listing."
 
 // What to do about policy lists, which differs between clients and mail servers. Neither has done anything wrong.
 const (
@@ -243,12 +245,14 @@ var listingRules = rule.Rules[*evidence]{{
 	Advice: "Send through the mail server of your provider, or have a static address of a mail server taken off the " +
 		"list.",
 }), onNone(minorPolicy, rule.Rule[*evidence]{
-	Code: "dnsbl.listed.policy.minor", Severity: diag.Warning, Weight: 5, Category: factorPolicy, Ref: "RFC 5782 section 1",
+	Code: "dnsbl.listed.policy.minor", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
+	Ref:         "RFC 5782 section 1",
 	Title:       "On a policy list that few receivers use",
 	Requirement: "No policy list that few receivers use has the address",
 	Advice:      "Give a mail server a PTR record with a host name of its own, and have it taken off the list.",
 }), onNone(network, rule.Rule[*evidence]{
-	Code: "dnsbl.listed.network", Severity: diag.Warning, Weight: 5, Category: factorNetwork, Ref: "RFC 6471 section 2.1.3",
+	Code: "dnsbl.listed.network", Severity: diag.Warning, Weight: 5, Category: factorNetwork,
+	Ref:         "RFC 6471 section 2.1.3",
 	Title:       "Listed with its whole network, for what others did",
 	Requirement: "No list of networks has the network of the address",
 	Advice:      networkRemedy,

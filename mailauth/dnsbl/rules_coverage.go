@@ -87,8 +87,9 @@ var knowledgeRules = rule.Rules[*evidence]{{
 		"websites of the lists.",
 	When: public, Fails: func(e *evidence) rule.Failures {
 		on := rewritten(e)
-		return rule.FailIf(len(on) > 0, "%d of %d blocklists seem to answer with addresses outside 127.0.0.0/8, as a resolver "+
-			"does that replaces NXDOMAIN by a page of its own.", len(on), len(e.blocks(func(*probe) bool { return true })))
+		return rule.FailIf(len(on) > 0,
+			"%d of %d blocklists seem to answer with addresses outside 127.0.0.0/8, as a resolver "+
+				"does that replaces NXDOMAIN by a page of its own.", len(on), len(e.blocks(func(*probe) bool { return true })))
 	},
 }, {
 	Code: "dnsbl.answers.refused", Severity: diag.Warning, StateIfFailed: diag.Unknown,
@@ -124,7 +125,8 @@ var knowledgeRules = rule.Rules[*evidence]{{
 		if !open(e) {
 			return nil
 		}
-		return rule.Fail("No usable answer about %s came from %s. The first: %s.", e.ip, names(missing), missing[0].outcome.why)
+		return rule.Fail("No usable answer about %s came from %s. The first: %s.", e.ip,
+			names(missing), missing[0].outcome.why)
 	},
 }}
 
@@ -158,7 +160,8 @@ var coverageRules = rule.Rules[*evidence]{{
 		if _, answered := e.allowed(); answered > 0 {
 			return nil
 		}
-		return rule.Fail("No usable answer about %s came from %s. The first: %s.", e.ip, names(e.probes), e.probes[0].outcome.why)
+		return rule.Fail("No usable answer about %s came from %s. The first: %s.", e.ip,
+			names(e.probes), e.probes[0].outcome.why)
 	},
 }, {
 	Code: "dnsbl.allowlist.only", Severity: diag.Info, Ref: "RFC 5782 section 2.2",

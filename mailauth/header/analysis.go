@@ -140,7 +140,8 @@ func (a *analysis) forwarder() string {
 		name = strings.TrimSuffix(l.Hop.RDNS, ".")
 	}
 	org := route.Organizational(name)
-	if org == "" || org == route.Organizational(l.Author()) || !a.claims.forwarded && !slices.Contains(a.claims.forwarders, org) {
+	if org == "" || org == route.Organizational(l.Author()) || !a.claims.forwarded &&
+		!slices.Contains(a.claims.forwarders, org) {
 		return ""
 	}
 	return name

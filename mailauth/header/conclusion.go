@@ -109,7 +109,8 @@ func (a *analysis) concludeFail(c *Conclusion) {
 		c.Authentic = unlikely
 	case notedPass:
 		a.trustNote(c, a.notedTrusted())
-		c.say("%s recorded at delivery that DMARC passed; keys or records have probably changed since.", a.notedTrusted().by())
+		c.say("%s recorded at delivery that DMARC passed; keys or records have probably changed since.",
+			a.notedTrusted().by())
 	case claimedPass:
 		c.say("An Authentication-Results field of %s says that DMARC passed, but the sender could have added it: make sure "+
 			"that the receiver removes such fields.", a.notedTrusted().by())
@@ -149,7 +150,8 @@ func (a *analysis) concludeWithoutPolicy(c *Conclusion) {
 	switch {
 	case a.delivered(), l.Signed(dkim.Pass) != nil && a.covered():
 		c.Authentic = likely
-	case l.SPFGave(eval.Fail) && l.SPFAligned() && len(l.DKIM.Signatures) == 0 && a.forwarder() == "" && l.Now.Sub(l.At) <= staleRecord:
+	case l.SPFGave(eval.Fail) && l.SPFAligned() && len(l.DKIM.Signatures) == 0 && a.forwarder() == "" &&
+		l.Now.Sub(l.At) <= staleRecord:
 		c.Authentic = unlikely
 	}
 }
@@ -300,7 +302,8 @@ func (a *analysis) saySigned(c *Conclusion) {
 	}
 	switch {
 	case s == nil && unchecked != nil && l.DMARC.Open != live.NoBody:
-		c.say("The header is as %s signed it; whether the body is, too, can be told only of the whole message.", unchecked.Domain)
+		c.say("The header is as %s signed it; whether the body is, too, can be told only of the whole message.",
+			unchecked.Domain)
 		return
 	case s == nil && other == nil:
 		return

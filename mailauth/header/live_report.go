@@ -120,8 +120,9 @@ func found(l *live.Evidence, noted *result) (now, reason string) {
 	domain, selector := noted.Domain(), noted.Property("header.s")
 	switch {
 	case noted.Method == "spf" && l.SPF != nil && strings.EqualFold(l.SPF.Domain, domain):
-		return string(l.SPF.Outcome), fmt.Sprintf("The SPF record of %s has changed since, or the server noted another address.",
-			phrase.Quote(domain))
+		return string(l.SPF.Outcome),
+			fmt.Sprintf("The SPF record of %s has changed since, or the server noted another address.",
+				phrase.Quote(domain))
 	case noted.Method == "dmarc" && l.DMARC.Result != "":
 		return string(l.DMARC.Result), "Records or keys have changed since, or what was submitted is not all of the " +
 			"message as it came."

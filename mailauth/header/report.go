@@ -128,8 +128,9 @@ func arcReport(c *arc.Chain) ARC {
 			}
 		}
 		a.Seals = append(a.Seals, Seal{
-			Instance: s.Instance, Domain: clip(s.Domain), Selector: clip(s.Selector), CV: clip(string(s.State)), Timestamp: s.SealedAt,
-			Complete: s.Seal != nil && s.Message != nil && s.Authentication != nil, Results: clipped(results, maxResults),
+			Instance: s.Instance, Domain: clip(s.Domain), Selector: clip(s.Selector), CV: clip(string(s.State)),
+			Timestamp: s.SealedAt,
+			Complete:  s.Seal != nil && s.Message != nil && s.Authentication != nil, Results: clipped(results, maxResults),
 		})
 	}
 	return a

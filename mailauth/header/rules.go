@@ -53,7 +53,8 @@ func lift(rules rule.Rules[*evidence]) rule.Rules[*analysis] {
 			Code: r.Code, Severity: r.Severity, Weight: r.Weight, Category: r.Category, Title: r.Title,
 			Requirement: r.Requirement, Ref: r.Ref, Advice: r.Advice,
 			DependsOn:     slices.DeleteFunc(slices.Clone(r.DependsOn), func(c diag.Code) bool { return c == unnoted }),
-			StateIfFailed: r.StateIfFailed, NoScore: r.NoScore, Fact: r.Fact, Differs: r.Differs, Reads: []rule.Source{rule.FromRequest},
+			StateIfFailed: r.StateIfFailed, NoScore: r.NoScore, Fact: r.Fact, Differs: r.Differs,
+			Reads: []rule.Source{rule.FromRequest},
 			Fails: func(a *analysis) rule.Failures { return r.Fails(a.evidence) },
 			When: func(a *analysis) bool {
 				live := a.live != nil && slices.Contains(superseded, r.Code)

@@ -22,7 +22,8 @@ var authenticationRules = rule.Rules[*evidence]{{
 	Fails: failsIf("", func(e *evidence) bool {
 		return !slices.ContainsFunc([]string{"spf", "dkim", "dmarc", "arc", "compauth"}, e.has)
 	},
-		"The receiving server recorded no Authentication-Results, so the header does not show whether the sender is authentic."),
+		"The receiving server recorded no Authentication-Results, so the header does not show whether the "+
+			"sender is authentic."),
 }, {
 	Code: "header.authres.forged", Severity: diag.Warning, Weight: 3, Ref: "RFC 8601 section 5",
 	Title:       "Forged Authentication-Results in the receiver's name",

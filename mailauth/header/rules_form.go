@@ -19,7 +19,8 @@ var copyRules = rule.Rules[*evidence]{{
 	Code: noFields, Severity: diag.Critical, NoScore: true, Category: factorForm, Ref: "RFC 5322 section 2.2",
 	Title: "Text contains no header field", Requirement: "The text contains header fields",
 	Advice: "Copy the whole header from the mail program, where it is called source, original or Internet headers.",
-	Fails:  failsIf("", func(e *evidence) bool { return len(e.msg.Fields) == 0 }, "No line starts with a field name and a colon."),
+	Fails: failsIf("", func(e *evidence) bool { return len(e.msg.Fields) == 0 },
+		"No line starts with a field name and a colon."),
 }, {
 	Code: "header.copy.damaged", Severity: diag.Info, Category: factorForm, Ref: "RFC 2045 section 6.7",
 	Title: "Header was damaged by copying and was repaired", Requirement: "The header was not damaged by copying",
@@ -109,14 +110,16 @@ var formRules = rule.Rules[*evidence]{{
 }}
 
 var damageTexts = map[Damage]string{
-	message.QuotedPrintable: "The text was copied in quoted-printable form, with =3D for = and = at line ends; it was decoded before reading. What looks broken in it is no fault of the message.",
-	message.Summary:         "The mail program had put a table above the header; it was removed.",
-	message.Quoted:          "Every line began with \">\", as in a reply; the quote marks were removed before reading.",
-	message.Indented:        "Every line began with white space; it was removed before reading.",
-	message.DoubleSpaced:    "Every line was followed by a blank line; these were removed before reading.",
-	message.HTML:            "The text was copied from the source of a web page, with &lt; for <; it was decoded before reading.",
-	message.Escaped:         "Line ends were written as \\n; they were restored before reading.",
-	message.Unindented:      "Folded lines had lost the white space before them; it was restored before reading.",
+	message.QuotedPrintable: "The text was copied in quoted-printable form, with =3D for = and = at line ends; it was " +
+		"decoded before reading. What looks broken in it is no fault of the message.",
+	message.Summary:      "The mail program had put a table above the header; it was removed.",
+	message.Quoted:       "Every line began with \">\", as in a reply; the quote marks were removed before reading.",
+	message.Indented:     "Every line began with white space; it was removed before reading.",
+	message.DoubleSpaced: "Every line was followed by a blank line; these were removed before reading.",
+	message.HTML: "The text was copied from the source of a web page, with &lt; for <; it was decoded " +
+		"before reading.",
+	message.Escaped:    "Line ends were written as \\n; they were restored before reading.",
+	message.Unindented: "Folded lines had lost the white space before them; it was restored before reading.",
 }
 
 func lacks(name, must string) func(*evidence) rule.Failures {
@@ -213,9 +216,11 @@ func (e *evidence) badLines() []message.Line {
 var listRules = rule.Rules[*evidence]{{
 	Code: "header.list.unsubscribe.syntax", Severity: diag.Warning, Weight: 3, Ref: "RFC 2369 section 2",
 	Title: "List-Unsubscribe has no URI in angle brackets", Requirement: "List-Unsubscribe has a URI in angle brackets",
-	Advice: "Write List-Unsubscribe: <https://…>, <mailto:…>.", When: func(e *evidence) bool { return !lacksUnsubscribe(e) },
+	Advice: "Write List-Unsubscribe: <https://…>, <mailto:…>.",
+	When:   func(e *evidence) bool { return !lacksUnsubscribe(e) },
 	Fails: func(e *evidence) rule.Failures {
-		good := strings.Contains(e.list.Unsubscribe, "<") && slices.ContainsFunc([]string{"https", "http", "mailto"}, e.hasURI)
+		good := strings.Contains(e.list.Unsubscribe, "<") &&
+			slices.ContainsFunc([]string{"https", "http", "mailto"}, e.hasURI)
 		return rule.FailIf(!good, "List-Unsubscribe is %s.", quoted(e.list.Unsubscribe)).About("List-Unsubscribe")
 	},
 }, {
@@ -223,7 +228,8 @@ var listRules = rule.Rules[*evidence]{{
 	Title:       "List-Unsubscribe-Post without List-Unsubscribe",
 	Requirement: "List-Unsubscribe-Post is accompanied by List-Unsubscribe",
 	Advice:      "Add a List-Unsubscribe field with an https URI.", When: offersPost,
-	Fails: failsIf("List-Unsubscribe-Post", lacksUnsubscribe, "One-click unsubscribe is announced, but there is no URI for it."),
+	Fails: failsIf("List-Unsubscribe-Post", lacksUnsubscribe,
+		"One-click unsubscribe is announced, but there is no URI for it."),
 }, {
 	Code: "header.list.one_click.https", Severity: diag.Warning, Weight: 4,
 	DependsOn: []diag.Code{"header.list.one_click.alone"}, Ref: "RFC 8058 section 3.1",
@@ -271,7 +277,8 @@ var listRules = rule.Rules[*evidence]{{
 	Requirement: "Bulk mail has List-Unsubscribe",
 	Advice:      "Add List-Unsubscribe with an https URI. Recipients who cannot unsubscribe report messages as spam.",
 	When:        (*evidence).bulk,
-	Fails:       failsIf("List-Unsubscribe", lacksUnsubscribe, "The message is marked as bulk mail but has no List-Unsubscribe field."),
+	Fails: failsIf("List-Unsubscribe", lacksUnsubscribe,
+		"The message is marked as bulk mail but has no List-Unsubscribe field."),
 }}
 
 func offersPost(e *evidence) bool       { return e.list.Post != "" }
@@ -289,7 +296,8 @@ func (e *evidence) readList() {
 	l := List{
 		Unsubscribe: e.text("List-Unsubscribe", maxRaw), Post: text("List-Unsubscribe-Post"),
 		ID: text("List-Id"), ListPost: text("List-Post"), Archive: text("List-Archive"),
-		Precedence: strings.ToLower(text("Precedence")), FeedbackID: text("Feedback-ID"), ResentFields: e.count("Resent-From"),
+		Precedence: strings.ToLower(text("Precedence")), FeedbackID: text("Feedback-ID"),
+		ResentFields: e.count("Resent-From"),
 	}
 	uris := message.MessageIDs(m.Value("List-Unsubscribe"))
 	l.URIs = kit.Map(uris[:min(len(uris), maxURIs)], func(uri string) string {

@@ -30,7 +30,8 @@ var identityRules = rule.Rules[*evidence]{{
 		"one.",
 	Fails: func(e *evidence) rule.Failures {
 		valid := slices.ContainsFunc(e.from, func(a message.Address) bool { return a.Local != "" && validDomain(a.Domain) })
-		return rule.FailIf(!valid, "From is %s, which contains no valid address.", quoted(e.text("From", maxRaw))).About("From")
+		return rule.FailIf(!valid, "From is %s, which contains no valid address.",
+			quoted(e.text("From", maxRaw))).About("From")
 	},
 }, {
 	Code: "header.from.multiple", Severity: diag.Error, Weight: 10,
@@ -77,7 +78,8 @@ var identityRules = rule.Rules[*evidence]{{
 			return nil
 		}
 		b, ok := impersonated(a.Name, a.Domain)
-		return rule.FailIf(ok, "The display name %s uses the name %s, but the domain %s is not known to belong to that company.",
+		return rule.FailIf(ok,
+			"The display name %s uses the name %s, but the domain %s is not known to belong to that company.",
 			quoted(a.Name), quoted(b.name), phrase.Quote(a.Domain)).About("From")
 	},
 }, {

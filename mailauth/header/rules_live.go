@@ -166,8 +166,9 @@ var liveServerRules = rule.Rules[*analysis]{{
 	Code: "header.live.hop", Severity: diag.Info, Category: factorServer, Ref: "RFC 5321 section 4.4",
 	Title:       "Server that delivered the message from outside is unknown",
 	Requirement: "The server that delivered the message from outside is known",
-	Advice:      "Submit all Received fields, and list the receiver's own servers and mail filters in trusted_authserv_ids.",
-	When:        checked,
+	Advice: "Submit all Received fields, and list the receiver's own servers and mail filters in " +
+		"trusted_authserv_ids.",
+	When: checked,
 	Fails: func(a *analysis) rule.Failures {
 		return rule.FailIf(a.live.Hop == nil, "SPF and PTR could not be checked. %s", a.live.Why)
 	},
@@ -189,7 +190,8 @@ var liveServerRules = rule.Rules[*analysis]{{
 		"put any name in a PTR record, so large receivers require one that resolves back.",
 	Fails: func(a *analysis) rule.Failures {
 		p := a.live.PTR
-		return rule.FailIf(!p.ForwardConfirmed, "The PTR record of %s points to %s, which does not resolve to this address.", p.IP,
+		return rule.FailIf(!p.ForwardConfirmed,
+			"The PTR record of %s points to %s, which does not resolve to this address.", p.IP,
 			strings.Join(p.Hostnames, ", ")).About(p.IP)
 	},
 }, {
@@ -198,7 +200,8 @@ var liveServerRules = rule.Rules[*analysis]{{
 	Requirement: "The PTR lookup for the sending address succeeded", Advice: "Repeat the check later.",
 	When: func(a *analysis) bool { return checked(a) && a.live.PTR != nil },
 	Fails: func(a *analysis) rule.Failures {
-		return rule.FailIf(a.live.PTR.Err != nil, "The PTR record of %s, or the host that it points to, could not be looked up: %s.",
+		return rule.FailIf(a.live.PTR.Err != nil,
+			"The PTR record of %s, or the host that it points to, could not be looked up: %s.",
 			a.live.PTR.IP, a.live.PTR.Error).About(a.live.PTR.IP)
 	},
 }, {

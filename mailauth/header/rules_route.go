@@ -32,7 +32,8 @@ var routeRules = rule.Rules[*evidence]{{
 	Code: "header.received.missing", Severity: diag.Info, Ref: "RFC 5321 section 4.4",
 	Title:       "No Received field: the path of the message is unknown",
 	Requirement: "Received fields show the path of the message",
-	Advice:      "Copy the header from the recipient's mailbox. A copy in the sender's Sent folder has no Received fields.",
+	Advice: "Copy the header from the recipient's mailbox. A copy in the sender's Sent folder has " +
+		"no Received fields.",
 	Fails: failsIf("", func(e *evidence) bool { return len(e.path.Hops) == 0 },
 		"The header has no Received field, which every server on the path adds."),
 }, {
@@ -55,7 +56,8 @@ var routeRules = rule.Rules[*evidence]{{
 	Code: "header.date.future", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{"header.date.invalid"},
 	Ref: "RFC 5322 section 3.6.1", Title: "Date is in the future",
 	Requirement: "The Date is not later than the arrival",
-	Advice:      "Correct the clock of the sending device. Spammers also use future dates to stay at the top of the inbox.",
+	Advice: "Correct the clock of the sending device. Spammers also use future dates to stay at the " +
+		"top of the inbox.",
 	Fails: func(e *evidence) rule.Failures {
 		t, arrived := e.date.Time, e.path.Departure
 		switch {
@@ -63,7 +65,8 @@ var routeRules = rule.Rules[*evidence]{{
 			return rule.Fail("Date is %s, which is %s after the first server received the message at %s.", clock(t),
 				phrase.Duration(t.Sub(arrived)), clock(arrived)).About("Date")
 		case t.After(e.now.Add(maxAhead)):
-			return rule.Fail("Date is %s, which is %s ahead of the clock.", clock(t), phrase.Duration(t.Sub(e.now))).About("Date")
+			return rule.Fail("Date is %s, which is %s ahead of the clock.", clock(t),
+				phrase.Duration(t.Sub(e.now))).About("Date")
 		}
 		return nil
 	},
@@ -110,7 +113,8 @@ var routeRules = rule.Rules[*evidence]{{
 	When:        anyHop(func(h *route.Hop) bool { return h.TLS != nil && h.Crossed() }),
 	Fails: eachHop(func(e *evidence, h *route.Hop) (string, bool) {
 		return fmt.Sprintf("%s received the message from %s (%s) with %s, unencrypted: it could be read in transit.",
-			phrase.Quote(h.Server()), phrase.Quote(h.Client()), h.IP, phrase.Quote(h.With)), h.TLS != nil && !*h.TLS && h.Crossed()
+				phrase.Quote(h.Server()), phrase.Quote(h.Client()), h.IP, phrase.Quote(h.With)),
+			h.TLS != nil && !*h.TLS && h.Crossed()
 	}),
 }, {
 	Code: "header.hop.tls.version", Severity: diag.Warning, Weight: 2, Fact: ground.OldTLS,
@@ -143,7 +147,8 @@ var routeRules = rule.Rules[*evidence]{{
 	Advice:      "Treat that field and all fields below it as forged by the sender.",
 	Fails: eachHop(func(e *evidence, h *route.Hop) (string, bool) {
 		bad := impossibleAddress(h.Field.Value())
-		return fmt.Sprintf("The Received field in line %d contains the address [%s].", h.Field.Line, phrase.Quote(bad)), bad != ""
+		return fmt.Sprintf("The Received field in line %d contains the address [%s].", h.Field.Line,
+			phrase.Quote(bad)), bad != ""
 	}),
 }}
 
@@ -175,8 +180,8 @@ func delayText(p *route.Path, h *route.Hop) string {
 	}
 	text += "."
 	if h.Index == p.Border {
-		text += " This is where the receiving side took it from outside: typical causes are greylisting, a full queue at the " +
-			"sender, or a server that was down."
+		text += " This is where the receiving side took it from outside: typical causes are greylisting, a full queue at " +
+			"the sender, or a server that was down."
 	}
 	return text
 }

@@ -22,7 +22,8 @@ var signatureRules = rule.Rules[*evidence]{{
 	Advice: "Set up DKIM at the sending service. Unlike SPF, a signature survives forwarding.",
 	Fails: func(e *evidence) rule.Failures {
 		if r, ok := e.result("dkim"); ok && r.Value != "none" && len(e.signatures) == 0 {
-			return rule.Fail("The header has no DKIM-Signature, although the receiving server recorded dkim=%s: the copy is incomplete.", phrase.Quote(r.Value))
+			return rule.Fail("The header has no DKIM-Signature, although the receiving server recorded "+
+				"dkim=%s: the copy is incomplete.", phrase.Quote(r.Value))
 		}
 		return rule.FailIf(len(e.signatures) == 0, "The header has no DKIM-Signature.")
 	},

@@ -37,7 +37,8 @@ func (r *AnalyzeReport) View() *view.View {
 		v.Fact("spf", outcomeText(string(s.Result), s.Domain, s.Aligned), "header.live.spf", "header.spf")
 	}
 	results := kit.Map(l.DKIM, func(s DKIMResult) string {
-		open := view.If(s.UnsignedBytes > 0, fmt.Sprintf(", %s of the body not signed", phrase.Count(s.UnsignedBytes, "byte")))
+		open := view.If(s.UnsignedBytes > 0,
+			fmt.Sprintf(", %s of the body not signed", phrase.Count(s.UnsignedBytes, "byte")))
 		return outcomeText(string(s.Result.Result), s.Domain, s.Aligned) + open
 	})
 	v.Fact("dkim", cmp.Or(phrase.Series(results, maxTold), "not signed"), "header.live.dkim", "header.dkim")

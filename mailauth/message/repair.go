@@ -32,7 +32,8 @@ func Repair(text []byte) ([]byte, []Damage) {
 		damage Damage
 		repair func(string) string
 	}{
-		{Escaped, unescapeLines}, {Summary, cutSummary}, {DoubleSpaced, singleSpace}, {Quoted, unquoteLines}, {Indented, outdent},
+		{Escaped, unescapeLines}, {Summary, cutSummary}, {DoubleSpaced, singleSpace},
+		{Quoted, unquoteLines}, {Indented, outdent},
 		{HTML, unescapeHTML}, {QuotedPrintable, decodeQuotedPrintable}, {Unindented, foldAgain},
 	} {
 		if repaired := step.repair(string(text)); repaired != string(text) {
@@ -55,7 +56,8 @@ func trimFirstLines(text []byte) []byte {
 var summaryLines = []string{"original message", "created at:", "created on:", "message id\t"}
 
 // firstFields are the fields that begin the header of a received message.
-var firstFields = []string{"delivered-to:", "received:", "return-path:", "x-original-to:", "x-received:", "authentication-results:"}
+var firstFields = []string{"delivered-to:", "received:", "return-path:", "x-original-to:",
+	"x-received:", "authentication-results:"}
 
 func cutSummary(text string) string {
 	before := func(line string, list []string) bool {
@@ -181,7 +183,8 @@ func unescapeHTML(text string) string {
 	if strings.ContainsAny(text, "<>") || !strings.Contains(text, "&lt;") {
 		return text
 	}
-	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&#39;", "'", "&nbsp;", " ", "&amp;", "&").Replace(text)
+	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&#39;", "'", "&nbsp;",
+		" ", "&amp;", "&").Replace(text)
 }
 
 // encodedTags are those whose values never begin with 3D, so that =3D behind them is an encoded equals sign.

@@ -97,8 +97,9 @@ var deliverRules = rule.Rules[*evidence]{
 		DependsOn: []diag.Code{"mtasts.mx.unknown"}, Ref: "RFC 8461 section 4.2",
 		Title:       "Certificates of mail servers were not tested",
 		Requirement: "The mail servers can be reached on port 25 from here",
-		Advice:      "Test STARTTLS on port 25 from another network: many networks block outgoing connections to mail servers.",
-		When:        (*evidence).enforced, Fails: (*evidence).untested,
+		Advice: "Test STARTTLS on port 25 from another network: many networks block outgoing " +
+			"connections to mail servers.",
+		When: (*evidence).enforced, Fails: (*evidence).untested,
 	},
 	strict(rule.Rule[*evidence]{
 		Code: "mtasts.mx.starttls", Weight: 3,
@@ -163,8 +164,8 @@ func strict(r rule.Rule[*evidence], why func(*evidence, *host) string) rule.Rule
 	consequence := "senders will not deliver to it then"
 	if r.Severity == diag.Info {
 		r.Severity, consequence = diag.Critical, "senders that follow the policy do not deliver to it"
-		r.Advice = "Set the mode of the policy to testing today, with a new id of the record, if this cannot be corrected at " +
-			"once: senders refuse to deliver. Then " + r.Advice + ", and enforce the policy again."
+		r.Advice = "Set the mode of the policy to testing today, with a new id of the record, if this cannot be corrected " +
+			"at once: senders refuse to deliver. Then " + r.Advice + ", and enforce the policy again."
 	}
 	r.Fails = func(e *evidence) rule.Failures {
 		return each(e.hosts, func(h host) rule.Failures {
@@ -290,7 +291,8 @@ var mxRules = rule.Rules[*evidence]{{
 	},
 }, {
 	Code: "mtasts.mx.address", Severity: diag.Error, Fact: ground.NoAddress,
-	Reads: []rule.Source{fromRecord, fromPolicy, fromMail, fromAddresses}, HoldsWhenUnanswered: true, Ref: "RFC 5321 section 5.1",
+	Reads: []rule.Source{fromRecord, fromPolicy, fromMail, fromAddresses}, HoldsWhenUnanswered: true,
+	Ref:   "RFC 5321 section 5.1",
 	Title: "Mail server without an address", Requirement: "Every mail server has an address",
 	Advice: "Give the host an address, or remove its MX record.",
 	When:   mxHosts, Fails: func(e *evidence) rule.Failures {

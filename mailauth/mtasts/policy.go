@@ -197,7 +197,8 @@ func scanPolicy(text string) *document {
 var fields = []string{"version", "mode", "mx", "max_age"}
 
 func foreign(what string) *document {
-	return &document{alien: true, seen: map[string]bool{}, faults: []fault{{kind: badSyntax, text: "this is " + what + ", not a policy"}}}
+	return &document{alien: true, seen: map[string]bool{},
+		faults: []fault{{kind: badSyntax, text: "this is " + what + ", not a policy"}}}
 }
 
 func (d *document) require(key string, k kind) {

@@ -19,7 +19,8 @@ import (
 var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 	return slices.Concat(
 		guarded(slices.Concat(
-			absenceRules.With(rule.Rule[*evidence]{Category: factorRecord, Reads: []rule.Source{fromRecord, fromMail, fromElsewhere}}),
+			absenceRules.With(rule.Rule[*evidence]{Category: factorRecord,
+				Reads: []rule.Source{fromRecord, fromMail, fromElsewhere}}),
 			recordRules.With(rule.Rule[*evidence]{Category: factorRecord, Reads: []rule.Source{fromRecord}}),
 			slices.Concat(serverRules, answerRules).Reading(rule.FromRequest), // each decides itself what is known
 			slices.Concat(textRules.With(rule.Rule[*evidence]{DependsOn: []diag.Code{"mtasts.policy.page"}}), policyRules).
@@ -48,7 +49,8 @@ var absenceRules = rule.Rules[*evidence]{{
 		case !answered(e):
 			return rule.Fail("The TXT lookup of %s failed: %s.", e.name(), diag.Reason(e.txt.Err())).Because(e.txt.Err())
 		case why != "" && !attempted(e) && !nonexistent(e):
-			return rule.Fail("There is no record at %s, and whether there is one at a wrong name is not known: %s.", e.name(), why)
+			return rule.Fail("There is no record at %s, and whether there is one at a wrong name is not known: %s.",
+				e.name(), why)
 		default:
 			return nil
 		}
@@ -216,8 +218,8 @@ var texts = rule.Texts{
 
 var textsUntested = func() rule.Texts {
 	t := maps.Clone(texts)
-	t["excellent"] = diag.Text{Headline: texts["excellent"].Headline, Sub: "Whether the mail servers have the certificates " +
-		"that it asks for was not tested: port 25 could not be reached from here. Watch the TLS reports."}
+	t["excellent"] = diag.Text{Headline: texts["excellent"].Headline, Sub: "Whether the mail servers have the " +
+		"certificates that it asks for was not tested: port 25 could not be reached from here. Watch the TLS reports."}
 	t["valid"] = diag.Text{Headline: texts["valid"].Headline, Sub: t["excellent"].Sub}
 	return t
 }()

@@ -45,7 +45,8 @@ var textRules = rule.Rules[*evidence]{
 			if !e.policy.alien {
 				return nil
 			}
-			return rule.Fail("The policy host serves %s.", strings.TrimPrefix(e.policy.faults[0].text, "this is ")).Suggesting(e.newPolicy())
+			return rule.Fail("The policy host serves %s.",
+				strings.TrimPrefix(e.policy.faults[0].text, "this is ")).Suggesting(e.newPolicy())
 		},
 	},
 	{
@@ -107,9 +108,11 @@ var policyRules = rule.Rules[*evidence]{{
 	Code: "mtasts.policy.mode.none", Severity: diag.Warning, Weight: 30,
 	DependsOn: []diag.Code{"mtasts.policy.field.misspelt", "mtasts.policy.mode.invalid"}, Ref: "RFC 8461 section 5",
 	Title: "Mode none switches MTA-STS off", Requirement: "The policy is in force",
-	Advice: "Set the mode to testing and later to enforce, or take down the record and the policy once max_age has passed.",
+	Advice: "Set the mode to testing and later to enforce, or take down the record and the policy once " +
+		"max_age has passed.",
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.policy.policy.Mode == None, "The mode is none: senders deliver as if there were no policy.").About("mode")
+		return rule.FailIf(e.policy.policy.Mode == None,
+			"The mode is none: senders deliver as if there were no policy.").About("mode")
 	},
 }, {
 	Code: "mtasts.policy.mode.testing", Severity: diag.Warning, Weight: 20,
@@ -185,10 +188,13 @@ var serverRules = server.Rules(
 	rule.Rule[*evidence]{Fact: ground.NotPublic, Code: "mtasts.policy.host.blocked"},
 	rule.Rule[*evidence]{Fact: ground.Refused, Code: "mtasts.policy.connection", Weight: 1, Category: factorServer},
 	rule.Rule[*evidence]{Fact: ground.Handshake, Code: "mtasts.policy.tls.handshake", Weight: 1, Category: factorServer},
-	rule.Rule[*evidence]{Fact: ground.Expired, Code: "mtasts.policy.certificate.expired", Weight: 2, Category: factorCertificate},
+	rule.Rule[*evidence]{Fact: ground.Expired, Code: "mtasts.policy.certificate.expired",
+		Weight: 2, Category: factorCertificate},
 	rule.Rule[*evidence]{Fact: ground.NotYetValid, Code: "mtasts.policy.certificate.early"},
-	rule.Rule[*evidence]{Fact: ground.Untrusted, Code: "mtasts.policy.certificate.untrusted", Weight: 2, Category: factorCertificate},
-	rule.Rule[*evidence]{Fact: ground.OtherName, Code: "mtasts.policy.certificate.name", Weight: 2, Category: factorCertificate},
+	rule.Rule[*evidence]{Fact: ground.Untrusted, Code: "mtasts.policy.certificate.untrusted",
+		Weight: 2, Category: factorCertificate},
+	rule.Rule[*evidence]{Fact: ground.OtherName, Code: "mtasts.policy.certificate.name",
+		Weight: 2, Category: factorCertificate},
 	rule.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "mtasts.policy.certificate.expires_now"},
 	rule.Rule[*evidence]{Fact: ground.Expiring, Code: "mtasts.policy.certificate.expiring"},
 	rule.Rule[*evidence]{Fact: ground.OldTLS, Code: "mtasts.policy.tls.version"},
@@ -201,7 +207,8 @@ var answerRules = rule.Rules[*evidence]{{
 	Ref:   "RFC 8461 section 3.3",
 	Title: "Policy is behind a redirect", Requirement: "The policy is served without a redirect",
 	Advice: "Serve the policy at the address itself: senders must not follow redirects.",
-	When:   func(e *evidence) bool { return announced(e) && e.page.Final() != nil }, Fails: func(e *evidence) rule.Failures {
+	When:   func(e *evidence) bool { return announced(e) && e.page.Final() != nil },
+	Fails: func(e *evidence) rule.Failures {
 		head := e.page.Final()
 		return rule.FailIf(isRedirect(head.StatusCode), "The policy host answered %d and redirects to %.200q.",
 			head.StatusCode, head.Location)
@@ -214,7 +221,8 @@ var answerRules = rule.Rules[*evidence]{{
 		"once.",
 	Fails: func(e *evidence) rule.Failures {
 		head := e.page.Final()
-		return rule.FailIf(head.StatusCode != http.StatusOK, "The policy host answered %d %.100s.", head.StatusCode, head.StatusText).
+		return rule.FailIf(head.StatusCode != http.StatusOK, "The policy host answered %d %.100s.",
+			head.StatusCode, head.StatusText).
 			Suggesting(e.newPolicy())
 	},
 }, {
@@ -239,7 +247,8 @@ var answerRules = rule.Rules[*evidence]{{
 	Advice: "Name utf-8 as the character set, or none: senders ignore all others.",
 	Fails: func(e *evidence) rule.Failures {
 		c := charset(e)
-		return rule.FailIf(c != "" && c != "utf-8" && c != "us-ascii", "The policy host serves the policy with the character set %.100q.", c)
+		return rule.FailIf(c != "" && c != "utf-8" && c != "us-ascii",
+			"The policy host serves the policy with the character set %.100q.", c)
 	},
 }, {
 	Code: "mtasts.policy.size", Severity: diag.Error, Weight: 1, Category: factorPolicy,

@@ -13,9 +13,11 @@ import (
 
 var rules = slices.Concat(
 	recordRules.Reading(fromRecords), nullRules.Reading(fromRecords), standing(nameRules).Reading(fromRecords, fromList),
-	standing(addressRules).Reading(fromRecords, fromList, fromHosts), deliveryRules.Reading(fromRecords, fromList, fromHosts),
+	standing(addressRules).Reading(fromRecords, fromList, fromHosts),
+	deliveryRules.Reading(fromRecords, fromList, fromHosts),
 	redundancyRules.With(rule.Rule[*evidence]{
-		Category: factorRedundancy, When: compared, Reads: []rule.Source{fromRecords, fromList, fromHosts}}), wildcardRules.Reading(fromRecords, fromWildcards),
+		Category: factorRedundancy, When: compared, Reads: []rule.Source{fromRecords, fromList, fromHosts}}),
+	wildcardRules.Reading(fromRecords, fromWildcards),
 )
 
 const (

@@ -19,7 +19,8 @@ var addressRules = rule.Rules[*evidence]{{
 	Code: "mx.host.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
 	Title:       "Addresses of an MX host could not be looked up",
 	Requirement: "The name servers answer for the addresses of every MX host",
-	Advice:      "Check the name servers of the host: senders skip it or defer mail while its address cannot be looked up.",
+	Advice: "Check the name servers of the host: senders skip it or defer mail while its address " +
+		"cannot be looked up.",
 	Fails: each(undetermined, func(_ *evidence, h host) rule.Failures {
 		return rule.Fail("The address lookup of the MX host %s failed: %s.", h.Name, diag.Reason(h.Err()))
 	}),
@@ -172,8 +173,8 @@ func (e *evidence) single() bool {
 var redundancyRules = rule.Rules[*evidence]{{
 	Code: "mx.redundancy.host", Optional: true, Severity: diag.Info, Weight: 1, Ref: "RFC 5321 section 5.1",
 	Title: "Only one MX host", Requirement: "Mail can go to more than one mail server",
-	Advice: "Leave it if short outages do not matter: senders try again for days. Otherwise publish a second mail server " +
-		"that knows the same recipients and filters as strictly.",
+	Advice: "Leave it if short outages do not matter: senders try again for days. Otherwise publish a second mail " +
+		"server that knows the same recipients and filters as strictly.",
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(len(e.reachable()) == 1 && e.single(),
 			"All mail to %s goes to %s: while it is down, mail waits at the senders.", e.domain, e.reachable()[0].Name)

@@ -196,7 +196,8 @@ func (e *evidence) partial() bool {
 	}
 	return slices.ContainsFunc(e.mail.List, func(h host) bool { return h.Err() != nil }) ||
 		slices.ContainsFunc(e.servers, func(s *server) bool {
-			return s.fate.ignorance() || s.ptr.err != nil || s.ptr.unsure || s.relayUnknown() || s.cutShort() || s.injectionUnknown()
+			return s.fate.ignorance() || s.ptr.err != nil || s.ptr.unsure || s.relayUnknown() ||
+				s.cutShort() || s.injectionUnknown()
 		})
 }
 

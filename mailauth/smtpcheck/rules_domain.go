@@ -94,8 +94,9 @@ var domainRules = rule.Rules[*evidence]{{
 	Title: "Null MX beside other MX records", Requirement: "A null MX is the only MX record",
 	Advice: "Remove the null MX if the domain receives mail, or otherwise all other MX records.",
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.mail.NullBeside(), "%s has a null MX beside other MX records: some senders take it for a domain "+
-			"that receives no mail.", e.req.Domain)
+		return rule.FailIf(e.mail.NullBeside(),
+			"%s has a null MX beside other MX records: some senders take it for a domain "+
+				"that receives no mail.", e.req.Domain)
 	},
 }, {
 	Code: "smtp.mx.literal", Severity: diag.Error, Weight: 5, Fact: ground.MXLiteral, HoldsWhenUnanswered: true,

@@ -47,7 +47,8 @@ var helloRules = []serverRule{where(func(s *server) bool { return s.usable() || 
 	case name == "":
 		return "does not name itself in its response to EHLO"
 	default:
-		return fmt.Sprintf("calls itself %q in its response to EHLO, which is no host name on the Internet", phrase.Quote(name))
+		return fmt.Sprintf("calls itself %q in its response to EHLO, which is no host name on the Internet",
+			phrase.Quote(name))
 	}
 }), where(func(s *server) bool {
 	return s.usable() && s.nameAsked && s.named.V4.Err() == nil && s.named.V6.Err() == nil
@@ -106,26 +107,30 @@ var ptrRules = []serverRule{where(func(s *server) bool { return s.fate != privat
 var authRules = []serverRule{where(func(s *server) bool { return s.usable() && !s.implicitTLS() }, rule.Rule[*evidence]{
 	Code: "smtp.auth.plaintext", Severity: diag.Warning, Weight: 5, Category: factorAbuse, Ref: "RFC 4954 section 4",
 	Title: "Plaintext AUTH is offered before TLS", Requirement: "No mail server offers plaintext AUTH before TLS",
-	Advice: "Offer AUTH over TLS only, for example with smtpd_tls_auth_only = yes in Postfix, and not at all on port 25: " +
-		"otherwise programs send passwords unencrypted.",
+	Advice: "Offer AUTH over TLS only, for example with smtpd_tls_auth_only = yes in Postfix, and not at all on port " +
+		"25: otherwise programs send passwords unencrypted.",
 }, func(s *server) string {
 	list := revealing(s.before())
 	return said(len(list) > 0, "offers AUTH "+strings.Join(list, " ")+" before the connection is encrypted")
-}), where(func(s *server) bool { return s.usable() && !s.forMail() && s.tls != nil && s.again == nil }, rule.Rule[*evidence]{
-	Code: "smtp.submission.auth", Severity: diag.Info, Ref: "RFC 6409 section 4.3",
-	Title: "No authentication on a submission port", Requirement: "The submission ports offer authentication",
-	Advice: "Enable AUTH over TLS on this port, which is how mail programs submit mail.",
-}, func(s *server) string {
-	return said(len(s.after()) == 0, fmt.Sprintf("offers no AUTH over TLS on port %d", s.addr.Port()))
-})}
+}), where(func(s *server) bool { return s.usable() && !s.forMail() && s.tls != nil && s.again == nil },
+	rule.Rule[*evidence]{
+		Code: "smtp.submission.auth", Severity: diag.Info, Ref: "RFC 6409 section 4.3",
+		Title: "No authentication on a submission port", Requirement: "The submission ports offer authentication",
+		Advice: "Enable AUTH over TLS on this port, which is how mail programs submit mail.",
+	}, func(s *server) string {
+		return said(len(s.after()) == 0, fmt.Sprintf("offers no AUTH over TLS on port %d", s.addr.Port()))
+	})}
 
-var relayRules = []serverRule{where(func(s *server) bool { return s.relay.tested && s.relay.status != RelayInconclusive }, rule.Rule[*evidence]{
+var relayRules = []serverRule{where(func(s *server) bool {
+	return s.relay.tested &&
+		s.relay.status != RelayInconclusive
+}, rule.Rule[*evidence]{
 	Code: "smtp.relay.open", Severity: diag.Critical, Weight: 10, Category: factorAbuse, Ref: "RFC 2505 section 2.1",
 	Title:       "Open relay: foreign mail is accepted from strangers",
 	Requirement: "No mail server relays mail for strangers",
 	Advice: "Accept recipients of your own domains only, unless the client has signed in or is in your network, for " +
-		"example with smtpd_relay_restrictions = permit_mynetworks, permit_sasl_authenticated, reject in Postfix. Spammers find " +
-		"an open relay within hours, and blocklists list it.",
+		"example with smtpd_relay_restrictions = permit_mynetworks, permit_sasl_authenticated, reject in Postfix. Spammers " +
+		"find an open relay within hours, and blocklists list it.",
 }, func(s *server) string {
 	return said(s.relay.status == RelayOpen, fmt.Sprintf("is an open relay: for mail from <%s> it accepted the recipient "+
 		"<%s> with %s; no message was sent",

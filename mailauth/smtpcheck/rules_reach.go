@@ -45,7 +45,8 @@ var reachRules = rule.Rules[*evidence]{{
 	Code: "smtp.servers.unreachable", Severity: diag.Critical, Weight: 10, Category: factorReach,
 	Ref:   "RFC 5321 section 4.5.4.1",
 	Title: "No mail server accepts mail", Requirement: "A mail server accepts mail",
-	Advice:              "Fix one of the mail servers first; the detail says what is wrong with each. Until then no mail arrives.",
+	Advice: "Fix one of the mail servers first; the detail says what is wrong with each. Until then no " +
+		"mail arrives.",
 	HoldsWhenUnanswered: true, When: (*evidence).judgeable,
 	Fails: func(e *evidence) rule.Failures {
 		if !e.dead {

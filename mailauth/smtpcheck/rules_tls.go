@@ -20,7 +20,10 @@ import (
 const opportunistic = "Most senders encrypt anyway, but those that follow MTA-STS or ask for a valid " +
 	"certificate do not deliver."
 
-var encryptionRules = []serverRule{where(func(s *server) bool { return s.usable() && !s.implicitTLS() && s.plain.Extended }, rule.Rule[*evidence]{
+var encryptionRules = []serverRule{where(func(s *server) bool {
+	return s.usable() &&
+		!s.implicitTLS() && s.plain.Extended
+}, rule.Rule[*evidence]{
 	Code: "smtp.starttls.missing", Severity: diag.Warning, Weight: 10, Category: factorTLS, Ref: "RFC 3207 section 4",
 	Title: "STARTTLS not offered: mail arrives unencrypted", Requirement: "The mail servers offer STARTTLS",
 	Advice: "Install a certificate and enable STARTTLS in the mail server. Until then anyone on the path can read " +
@@ -94,7 +97,8 @@ var encryptionRules = []serverRule{where(func(s *server) bool { return s.usable(
 	Title: "Mail server uses a broken cipher", Requirement: "The mail servers use strong ciphers",
 	Advice: "Enable cipher suites with AES-GCM or ChaCha20, and disable RC4 and 3DES.",
 }, func(s *server) string {
-	broken := strings.Contains(s.tls.CipherSuite, "RC4") || strings.Contains(s.tls.CipherSuite, "3DES") // RFC 7465, RFC 9325
+	// RFC 7465, RFC 9325
+	broken := strings.Contains(s.tls.CipherSuite, "RC4") || strings.Contains(s.tls.CipherSuite, "3DES")
 	return said(broken, "chooses the cipher suite "+s.tls.CipherSuite)
 })}
 
@@ -107,7 +111,8 @@ func encrypted(s *server) bool { return s.tls != nil }
 func certified(s *server) bool { return s.tls != nil && s.leaf() != nil }
 
 // toleratesAll explains why a certificate weighs less here than on the web.
-const toleratesAll = "STARTTLS is opportunistic: senders deliver whatever the certificate, unless DANE or MTA-STS demand a good one"
+const toleratesAll = "STARTTLS is opportunistic: senders deliver whatever the certificate, unless DANE or MTA-STS " +
+	"demand a good one"
 
 // endingRule makes a rule about certificates whose expiry is as near as [ground.Ends] defines.
 func endingRule(r rule.Rule[*evidence], near diag.Severity) serverRule {
@@ -164,8 +169,8 @@ var certificateRules = []serverRule{where(encrypted, rule.Rule[*evidence]{
 	Fact: ground.Untrusted, Differs: toleratesAll, Ref: "RFC 8461 section 4.2",
 	Title:       "Certificate of the mail server is not trusted",
 	Requirement: "The certificates of the mail servers are issued by trusted authorities",
-	Advice: "Use a certificate of a public authority with its present intermediate certificates, unless DANE (TLSA records " +
-		"in a signed zone) pins this one. " + opportunistic,
+	Advice: "Use a certificate of a public authority with its present intermediate certificates, unless DANE (TLSA " +
+		"records in a signed zone) pins this one. " + opportunistic,
 }, func(s *server) string {
 	if s.missesIssuer() {
 		return ""

@@ -156,7 +156,8 @@ var names = []eval.Name{
 }
 
 var misspelled = map[eval.Name]string{
-	eval.IP4: "ipv4 ip-4 ip ip4address lp4 1p4", eval.IP6: "ipv6 ip-6 lp6 1p6", eval.Include: "incl inc", eval.Exists: "exist",
+	eval.IP4: "ipv4 ip-4 ip ip4address lp4 1p4", eval.IP6: "ipv6 ip-6 lp6 1p6",
+	eval.Include: "incl inc", eval.Exists: "exist",
 	eval.MX: "mxs", eval.All: "al any a11 a1l al1 alll", eval.A: "aaaa", eval.Redirect: "redir",
 }
 

@@ -253,7 +253,8 @@ func (e *evidence) gather(ctx context.Context, env *diag.Env, sender, helo strin
 		return fmt.Errorf("examining SPF of %s: %w", e.domain, err)
 	}
 	if e.silent(elsewhere) {
-		return fmt.Errorf("examining SPF of %s: %w", e.domain, diag.Unavailable(diag.DefaultResolver, e.published.answer.Err()))
+		return fmt.Errorf("examining SPF of %s: %w", e.domain,
+			diag.Unavailable(diag.DefaultResolver, e.published.answer.Err()))
 	}
 	e.locate(elsewhere)
 	e.compute()

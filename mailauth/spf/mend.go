@@ -25,7 +25,8 @@ func mend(text string) (record string, lost bool) {
 	if !ok {
 		return "", false
 	}
-	words := slices.DeleteFunc(strings.Fields(rest), func(w string) bool { return strings.EqualFold(w, "and") || w == "&" })
+	words := slices.DeleteFunc(strings.Fields(rest),
+		func(w string) bool { return strings.EqualFold(w, "and") || w == "&" })
 	record = version
 	for _, word := range joinWords(splitWords(words)) {
 		record += " " + strings.Join(parted(word), " ")
@@ -82,7 +83,8 @@ func mendTerms(text string) (mended string, changed, lost bool) {
 
 // repeated reports whether a term may appear only once and has appeared before.
 func repeated(faults []eval.SyntaxError, t *eval.Term) bool {
-	return slices.ContainsFunc(faults, func(f eval.SyntaxError) bool { return f.Kind == eval.RepeatedTerm && f.Begin == t.Offset })
+	return slices.ContainsFunc(faults,
+		func(f eval.SyntaxError) bool { return f.Kind == eval.RepeatedTerm && f.Begin == t.Offset })
 }
 
 // termFault returns why the name of a term never exists, as far as that is independent of the message.
@@ -132,8 +134,8 @@ func repair(t *eval.Term, f *eval.SyntaxError) string {
 	return ""
 }
 
-// meantMechanism returns the mechanism or modifier that a term with another name was probably meant to be, and the rest of
-// it.
+// meantMechanism returns the mechanism or modifier that a term with another name was probably meant to be, and the
+// rest of it.
 func meantMechanism(raw string) (meant eval.Name, value string) {
 	raw = strings.TrimLeft(raw, "+-~?")
 	end := strings.IndexAny(raw+":", ":/")

@@ -40,7 +40,8 @@ func noRecord(e *evidence) rule.Failures {
 		f.Detail = fmt.Sprintf("%s has %s, and none begins with v=spf1.", e.domain, phrase.Count(n, "TXT record"))
 	}
 	if e.opaque > 0 {
-		f.Detail += fmt.Sprintf(" %s cannot be read as text: write SPF records in ASCII.", phrase.Count(e.opaque, "TXT record"))
+		f.Detail += fmt.Sprintf(" %s cannot be read as text: write SPF records in ASCII.",
+			phrase.Count(e.opaque, "TXT record"))
 	}
 	if unneeded(e) {
 		f.Detail += " It receives no mail."
@@ -191,13 +192,15 @@ var formRules = rule.Rules[*evidence]{{
 	Advice: "Shorten the record, or move some of its terms into a record that it includes: some receivers cannot read it.",
 	Fails: func(e *evidence) rule.Failures {
 		n := len(e.records[0])
-		return rule.FailIf(n > hugeRecord, "The record has %d bytes, more than a DNS answer over UDP without EDNS can hold.", n)
+		return rule.FailIf(n > hugeRecord,
+			"The record has %d bytes, more than a DNS answer over UDP without EDNS can hold.", n)
 	},
 }, {
 	Code: "spf.record.string", Severity: diag.Error, Ref: "RFC 7208 section 3.3",
 	Title:       "SPF record has a string longer than 255 bytes",
 	Requirement: "Every character-string of the record has at most 255 bytes",
-	Advice:      "Split the record into strings of at most 255 bytes, and keep the space between two terms in one of them.",
+	Advice: "Split the record into strings of at most 255 bytes, and keep the space between two " +
+		"terms in one of them.",
 	Fails: func(e *evidence) rule.Failures {
 		for i, s := range e.strings {
 			if len(s) > dnsmsg.MaxTXTString {
@@ -210,6 +213,7 @@ var formRules = rule.Rules[*evidence]{{
 	Code: "spf.record.joined", Severity: diag.Critical, Ref: "RFC 7208 section 3.3",
 	Title:       "SPF record has no space between two of its strings",
 	Requirement: "The character-strings of the record join without breaking terms",
-	Advice:      "Add a space at the end of the first string or at the beginning of the second: strings are joined without one.",
-	Fails:       suggesting(joints),
+	Advice: "Add a space at the end of the first string or at the beginning of the second: strings are joined " +
+		"without one.",
+	Fails: suggesting(joints),
 }}

@@ -38,7 +38,8 @@ func inSyntax(kinds ...eval.SyntaxKind) func(*evidence) rule.Failures {
 }
 
 // syntaxRule makes the rule about errors of some kinds. Each of them makes receivers return permerror.
-func syntaxRule(code diag.Code, title, requirement, section, advice string, kinds ...eval.SyntaxKind) rule.Rule[*evidence] {
+func syntaxRule(code diag.Code, title, requirement, section, advice string,
+	kinds ...eval.SyntaxKind) rule.Rule[*evidence] {
 	return rule.Rule[*evidence]{
 		Code: code, Severity: diag.Critical, Weight: 1, Category: factorSyntax, Title: title, Requirement: requirement,
 		Ref: "RFC 7208 section " + section, Advice: advice, Fails: inSyntax(kinds...),
@@ -46,19 +47,25 @@ func syntaxRule(code diag.Code, title, requirement, section, advice string, kind
 }
 
 var syntaxRules = rule.Rules[*evidence]{
-	syntaxRule("spf.syntax.length", "SPF record is too long to be evaluated", "The record is short enough to be read", "3.4",
+	syntaxRule("spf.syntax.length", "SPF record is too long to be evaluated",
+		"The record is short enough to be read", "3.4",
 		"Shorten the record: receivers do not read one of this length.", eval.BadLength),
 	syntaxRule("spf.syntax.character", "Invalid character in the SPF record",
 		"The record has printable ASCII characters only", "3.1",
-		"Retype the term: tabs, line breaks, and invisible or accented characters are not allowed; write U-labels as A-labels.",
+		"Retype the term: tabs, line breaks, and invisible or accented characters are not allowed; write "+
+			"U-labels as A-labels.",
 		eval.BadCharacter),
-	syntaxRule("spf.syntax.qualifier", "SPF record has a misplaced qualifier", "Every qualifier stands directly before a mechanism", "4.6.1",
+	syntaxRule("spf.syntax.qualifier", "SPF record has a misplaced qualifier",
+		"Every qualifier stands directly before a mechanism", "4.6.1",
 		"Write one of + - ~ ? directly before a mechanism, and none before a modifier.", eval.BadQualifier),
-	syntaxRule("spf.syntax.mechanism", "SPF record has an unknown mechanism", "Every mechanism is one that SPF defines", "4.6.1",
+	syntaxRule("spf.syntax.mechanism", "SPF record has an unknown mechanism",
+		"Every mechanism is one that SPF defines", "4.6.1",
 		"Correct the name: the mechanisms are all, include, a, mx, ptr, ip4, ip6 and exists.", eval.BadMechanism),
 	syntaxRule("spf.syntax.modifier", "SPF record has an invalid modifier", "Every modifier has a valid name", "12",
-		"Correct the name: it begins with a letter, followed by letters, digits, hyphens, underscores or dots.", eval.BadModifier),
-	syntaxRule("spf.syntax.modifier.colon", "SPF record has a modifier with a colon", "Modifiers are written with an equals sign", "6",
+		"Correct the name: it begins with a letter, followed by letters, digits, hyphens, underscores or dots.",
+		eval.BadModifier),
+	syntaxRule("spf.syntax.modifier.colon", "SPF record has a modifier with a colon",
+		"Modifiers are written with an equals sign", "6",
 		"Write redirect= and exp= with an equals sign; a colon is for mechanisms.", eval.ColonModifier),
 	{
 		Code: "spf.syntax.glued", Severity: diag.Critical, Weight: 1, Category: factorSyntax,
@@ -72,15 +79,19 @@ var syntaxRules = rule.Rules[*evidence]{
 		Title: "SPF record lacks a space between two terms", Requirement: "A space separates every two terms",
 		Advice: "Add a space between the two terms: receivers read them as one.", Fails: suggesting(runTogether),
 	},
-	syntaxRule("spf.syntax.value.missing", "SPF record has a term without its value", "Every term that needs a value has one", "4.6.1",
+	syntaxRule("spf.syntax.value.missing", "SPF record has a term without its value",
+		"Every term that needs a value has one", "4.6.1",
 		"Write the value directly after the colon or equals sign, without a space.", eval.ValueMissing),
-	syntaxRule("spf.syntax.value.unexpected", "SPF record has a value where none is allowed", "No term has a value that it cannot have", "5",
-		"Remove what follows the name: all takes no value, and only a, mx, ip4 and ip6 take a prefix length.", eval.ValueUnexpected),
+	syntaxRule("spf.syntax.value.unexpected", "SPF record has a value where none is allowed",
+		"No term has a value that it cannot have", "5",
+		"Remove what follows the name: all takes no value, and only a, mx, ip4 and ip6 take a prefix length.",
+		eval.ValueUnexpected),
 	syntaxRule("spf.syntax.ip4", "SPF record has an invalid IPv4 address", "Every ip4 has a valid IPv4 address", "5.6",
 		"Write four numbers from 0 to 255 without leading zeros, and a prefix length after a slash if needed.", eval.BadIP4),
 	syntaxRule("spf.syntax.ip6", "SPF record has an invalid IPv6 address", "Every ip6 has a valid IPv6 address", "5.6",
 		"Write an IPv6 address such as 2001:db8::1, and a prefix length after a slash if needed.", eval.BadIP6),
-	syntaxRule("spf.syntax.family", "SPF record mixes up ip4 and ip6", "IPv4 addresses are in ip4, IPv6 addresses in ip6", "5.6",
+	syntaxRule("spf.syntax.family", "SPF record mixes up ip4 and ip6",
+		"IPv4 addresses are in ip4, IPv6 addresses in ip6", "5.6",
 		"Use ip4 for IPv4 addresses and ip6 for IPv6 addresses.", eval.WrongFamily),
 	syntaxRule("spf.syntax.network_macro", "SPF record has a macro in ip4 or ip6", "ip4 and ip6 have no macros", "5.6",
 		"Replace the macro by an address, or use exists with the macro.", eval.MacroInNetwork),
@@ -88,7 +99,8 @@ var syntaxRules = rule.Rules[*evidence]{
 		"Use 0 to 32 for IPv4 and 0 to 128 for IPv6, without leading zeros; a and mx take /24//64 for both families.",
 		eval.BadPrefix),
 	syntaxRule("spf.syntax.domain", "SPF record has an invalid domain name", "Every domain name in a term is valid", "7.1",
-		"Write a domain name of at least two labels, without https:// or a path; use ip4 and ip6 for addresses.", eval.BadDomain),
+		"Write a domain name of at least two labels, without https:// or a path; use ip4 and ip6 for addresses.",
+		eval.BadDomain),
 	syntaxRule("spf.syntax.macro", "SPF record has an invalid macro", "Every macro is valid", "7.1",
 		"Write a macro as a percent sign and a letter in braces, such as %{i}; %% stands for a percent sign.", eval.BadMacro),
 	syntaxRule("spf.syntax.repeated", "SPF record has redirect or exp twice", "redirect and exp appear at most once", "6",
@@ -108,9 +120,11 @@ func glued(e *evidence) rule.Failures {
 	return list
 }
 
-func explanationRule(code diag.Code, title, requirement, advice string, check func(t *ResolvedTerm) string) rule.Rule[*evidence] {
+func explanationRule(code diag.Code, title, requirement, advice string,
+	check func(t *ResolvedTerm) string) rule.Rule[*evidence] {
 	return rule.Rule[*evidence]{
-		Code: code, Severity: diag.Warning, Title: title, Requirement: requirement, Ref: "RFC 7208 section 6.2", Advice: advice,
+		Code: code, Severity: diag.Warning, Title: title, Requirement: requirement,
+		Ref: "RFC 7208 section 6.2", Advice: advice,
 		DependsOn: []diag.Code{"spf.exp.unknown"}, When: hasExplanation,
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
 			if t.Name != eval.Exp || !t.Asked || t.Err != nil {
@@ -161,7 +175,8 @@ var explanationRules = rule.Rules[*evidence]{
 			}
 			return fmt.Sprintf("%s has %d TXT records.", phrase.Quote(t.Target), len(t.Texts))
 		}),
-	explanationRule("spf.exp.syntax", "SPF explanation has a syntax error", "The explanation is ASCII text with valid macros",
+	explanationRule("spf.exp.syntax", "SPF explanation has a syntax error",
+		"The explanation is ASCII text with valid macros",
 		"Correct the text: receivers do not use an explanation with an error.", func(t *ResolvedTerm) string {
 			if len(t.Texts) != 1 {
 				return ""

@@ -184,7 +184,8 @@ func shadowed(e *evidence) rule.Failures {
 }
 
 func listsSender(t *ResolvedTerm) bool {
-	return t.Kind == eval.Mechanism && t.Name != eval.All && t.Qualifier == eval.QualifierPass || t.Name == eval.Redirect ||
+	return t.Kind == eval.Mechanism && t.Name != eval.All && t.Qualifier == eval.QualifierPass ||
+		t.Name == eval.Redirect ||
 		eval.Name(t.Unknown).IsMechanism() && t.Unknown != string(eval.All)
 }
 
@@ -207,7 +208,8 @@ func nobodyPasses(e *evidence) rule.Failures {
 			advice = append(advice, remedy)
 		}
 	}
-	f := rule.Failure{Detail: fmt.Sprintf("The record %q lists senders, but no address passes", phrase.Quote(e.records[0]))}
+	f := rule.Failure{Detail: fmt.Sprintf("The record %q lists senders, but no address passes",
+		phrase.Quote(e.records[0]))}
 	if len(reasons) > 0 {
 		f.Detail += ": " + named(reasons)
 	}
@@ -316,15 +318,17 @@ var policyRules = rule.Rules[*evidence]{
 		Code: "spf.all.pass", Severity: diag.Critical, Weight: 15, Category: factorPolicy, Ref: "RFC 7208 section 5.1",
 		Title: "SPF record lets every host pass (+all)", Requirement: "The record does not let every host pass",
 		Advice: "List the senders and replace +all with ~all: anyone can send mail as the domain.",
-		When:   decided, Fails: ending(eval.QualifierPass, "The record ends with +all, so every host on the Internet passes."),
+		When:   decided,
+		Fails:  ending(eval.QualifierPass, "The record ends with +all, so every host on the Internet passes."),
 	},
 	{
 		Code: "spf.all.neutral", Severity: diag.Warning, Weight: 10, Category: factorPolicy,
 		Ref:   "RFC 7208 section 8.2",
 		Title: "SPF record says nothing about other hosts (?all)", Requirement: "The record does not end with ?all",
-		Advice: "Replace ?all with ~all, and with -all once the list of senders is complete: ?all says no more than a record without all.",
-		When:   decided,
-		Fails:  ending(eval.QualifierNeutral, "The record ends with ?all: the result for other hosts is neutral."),
+		Advice: "Replace ?all with ~all, and with -all once the list of senders is complete: ?all says no more than a " +
+			"record without all.",
+		When:  decided,
+		Fails: ending(eval.QualifierNeutral, "The record ends with ?all: the result for other hosts is neutral."),
 	},
 	{
 		Code: "spf.none.form", Severity: diag.Info, Reads: []rule.Source{fromTree},

@@ -41,8 +41,9 @@ var treeRules = rule.Rules[*evidence]{
 		Code: "spf.tree.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 5",
 		Title:       "Part of the SPF record could not be looked up",
 		Requirement: "The name servers answer for everything that the record refers to",
-		Advice:      "Try again in a few minutes. If it persists, tell the operator of the domain: receivers defer mail meanwhile.",
-		When:        online, Fails: unknownParts,
+		Advice: "Try again in a few minutes. If it persists, tell the operator of the domain: " +
+			"receivers defer mail meanwhile.",
+		When: online, Fails: unknownParts,
 	},
 	thorough(rule.Rule[*evidence]{
 		Code: "spf.tree.large", Severity: diag.Warning, Ref: "RFC 7208 section 4.6.4",
@@ -71,10 +72,12 @@ var treeRules = rule.Rules[*evidence]{
 				"%q refers to %s, below a domain that does not exist and that anyone can register.",
 				phrase.Quote(t.Raw), phrase.Quote(t.Target))
 		}))),
-	treeRule("spf.include.missing", 5, "SPF includes a domain without an SPF record", "Every included domain has an SPF record", "5.2",
+	treeRule("spf.include.missing", 5, "SPF includes a domain without an SPF record",
+		"Every included domain has an SPF record", "5.2",
 		"Remove the include or correct its domain: receivers that evaluate it return permerror.",
 		suggesting(withoutRecord(viaInclude, "includes"))),
-	treeRule("spf.redirect.missing", 5, "SPF redirects to a domain without an SPF record", "The domain of redirect has an SPF record", "6.1",
+	treeRule("spf.redirect.missing", 5, "SPF redirects to a domain without an SPF record",
+		"The domain of redirect has an SPF record", "6.1",
 		"Correct the domain, or list the hosts in this record: without a record there, receivers return permerror.",
 		withoutRecord(viaRedirect, "redirects to")),
 	treeRule("spf.include.multiple", 2, "SPF leads to a domain with several SPF records",
@@ -84,7 +87,8 @@ var treeRules = rule.Rules[*evidence]{
 			if n.State != NodeMultiple {
 				return ""
 			}
-			return fmt.Sprintf("The record of %s leads to %s, where %s.", phrase.Quote(n.parent.Domain), phrase.Quote(n.Domain), n.Error)
+			return fmt.Sprintf("The record of %s leads to %s, where %s.", phrase.Quote(n.parent.Domain),
+				phrase.Quote(n.Domain), n.Error)
 		})),
 	treeRule("spf.include.syntax", 5, "SPF leads to a record with a syntax error",
 		"Every record that the record leads to has a valid syntax", "4.6",
@@ -103,7 +107,8 @@ var treeRules = rule.Rules[*evidence]{
 		Advice: "Remove one of the includes: receivers look the record up, and count it, each time.",
 		When:   online, Fails: suggesting(repeatedIncludes),
 	}),
-	treeRule("spf.include.pass", 5, "An included SPF record lets every host pass", "No included record lets every host pass", "5.2",
+	treeRule("spf.include.pass", 5, "An included SPF record lets every host pass",
+		"No included record lets every host pass", "5.2",
 		"Remove the include at once: it lets anyone send mail as the domain.",
 		inNodes(func(n *Node) string {
 			open := func(t *ResolvedTerm) bool {
@@ -114,7 +119,8 @@ var treeRules = rule.Rules[*evidence]{
 			}
 			return fmt.Sprintf("The record of %s ends with +all.", phrase.Quote(n.Domain))
 		})),
-	treeRule("spf.exists.everyone", 2, "An exists in the SPF record matches every host", "No exists matches every host", "5.7",
+	treeRule("spf.exists.everyone", 2, "An exists in the SPF record matches every host",
+		"No exists matches every host", "5.7",
 		"Put a macro such as %{i} into the name, or use a: an exists whose fixed name has an address always matches.",
 		inTree(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
 			return blameIf(t.Name == eval.Exists && t.Everyone && t.Qualifier == eval.QualifierPass, n, t,
@@ -159,7 +165,8 @@ func unknownParts(e *evidence) rule.Failures {
 		if t.Err == nil || t.Name == eval.Exp {
 			return nil
 		}
-		return rule.Failures{blame(n, t.Term, "%q could not be resolved: %s.", phrase.Quote(t.Raw), phrase.Quote(t.Err.Error()))}
+		return rule.Failures{blame(n, t.Term, "%q could not be resolved: %s.", phrase.Quote(t.Raw),
+			phrase.Quote(t.Err.Error()))}
 	})(e)...)
 }
 
@@ -194,7 +201,8 @@ var limitRules = rule.Rules[*evidence]{
 		Code: "spf.lookups.exceeded", Severity: diag.Critical, Weight: 15, Category: factorLimits,
 		Ref:   "RFC 7208 section 4.6.4",
 		Title: "SPF needs more than 10 DNS lookups", Requirement: "At most 10 DNS lookups",
-		Advice: "Remove includes that are no longer used, or flatten them: receivers return permerror at the eleventh lookup.",
+		Advice: "Remove includes that are no longer used, or flatten them: receivers return permerror at " +
+			"the eleventh lookup.",
 		Fails: suggesting(func(e *evidence) rule.Failures {
 			n, atLeast := e.tree.Root.CumulativeLookups, ""
 			if !e.complete {
@@ -210,7 +218,8 @@ var limitRules = rule.Rules[*evidence]{
 		Advice: "Remove includes that are no longer used, before a change of a provider takes the record over the limit.",
 		When:   online, Fails: func(e *evidence) rule.Failures {
 			n := e.tree.Root.CumulativeLookups
-			return rule.FailIf(n >= nearLimit, "The record uses %d of %d DNS lookups: %s.", n, eval.MaxLookups, costs(e.tree.Root))
+			return rule.FailIf(n >= nearLimit, "The record uses %d of %d DNS lookups: %s.", n,
+				eval.MaxLookups, costs(e.tree.Root))
 		},
 	},
 	thorough(rule.Rule[*evidence]{
@@ -228,7 +237,8 @@ var limitRules = rule.Rules[*evidence]{
 		Reads: []rule.Source{fromTree}, DependsOn: []diag.Code{"spf.voids.exceeded"}, Ref: "RFC 7208 section 4.6.4",
 		Title:       "SPF has more than 2 void lookups for one address family",
 		Requirement: "At most 2 void lookups for IPv4 and for IPv6 clients",
-		Advice:      "Write the addresses as ip4 or ip6: receivers query only the client's family, and count names without such addresses.",
+		Advice: "Write the addresses as ip4 or ip6: receivers query only the client's family, and count names " +
+			"without such addresses.",
 		Fails: func(e *evidence) rule.Failures {
 			v4 := e.tree.voids(func(t *ResolvedTerm) bool { return t.Void4 })
 			v6 := e.tree.voids(func(t *ResolvedTerm) bool { return t.Void6 })
@@ -268,7 +278,8 @@ func named(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-func voidRule(code diag.Code, name eval.Name, weight int, title, requirement, section, advice, detail string) rule.Rule[*evidence] {
+func voidRule(code diag.Code, name eval.Name, weight int, title, requirement, section,
+	advice, detail string) rule.Rule[*evidence] {
 	return thorough(rule.Rule[*evidence]{
 		Code: code, Severity: diag.Warning, Weight: weight, Category: factorHosts, Title: title, Requirement: requirement,
 		Ref: "RFC 7208 section " + section, Advice: advice, When: online,
@@ -279,9 +290,11 @@ func voidRule(code diag.Code, name eval.Name, weight int, title, requirement, se
 }
 
 var hostRules = rule.Rules[*evidence]{
-	voidRule("spf.a.void", eval.A, 2, "SPF has an a whose name has no address", "Every a refers to a host with an address", "5.3",
+	voidRule("spf.a.void", eval.A, 2, "SPF has an a whose name has no address",
+		"Every a refers to a host with an address", "5.3",
 		"Remove the term, or give the name an address.", "%s has neither an A nor an AAAA record, so that %q never matches."),
-	voidRule("spf.mx.void", eval.MX, 2, "SPF has an mx whose domain has no MX records", "Every mx refers to a domain with MX records",
+	voidRule("spf.mx.void", eval.MX, 2, "SPF has an mx whose domain has no MX records",
+		"Every mx refers to a domain with MX records",
 		"5.4", "Remove the term, or use a: mx does not fall back to the address of the domain.",
 		"%s has no MX records, so that %q never matches."),
 	thorough(rule.Rule[*evidence]{

@@ -71,9 +71,11 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 	r := &LookupReport{
 		RecordLookup: diag.NewRecordLookup(e.domain, *e.published.answer, e.records, e.now, env.Now()),
 		Verdict:      rules().Judge(e, e.texts()), RecordsCount: len(e.records), Terms: e.termReports(),
-		AllQualifier: e.allQualifier(), Redirect: e.valueOf(eval.Redirect), Exp: e.valueOf(eval.Exp), DNSLookups: e.lookupCount(),
+		AllQualifier: e.allQualifier(), Redirect: e.valueOf(eval.Redirect), Exp: e.valueOf(eval.Exp),
+		DNSLookups:  e.lookupCount(),
 		VoidLookups: Count{voids, eval.MaxVoids, voids > eval.MaxVoids, false},
-		Tree:        e.nodeReport(e.tree.Root), Authorized: e.authorizedReport(), Providers: e.tree.providers(), IPTest: e.ipTest(),
+		Tree:        e.nodeReport(e.tree.Root), Authorized: e.authorizedReport(),
+		Providers: e.tree.providers(), IPTest: e.ipTest(),
 		Partial: e.partial(),
 	}
 	r.Valid = e.isValid(r.Verdict)

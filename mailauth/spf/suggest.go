@@ -151,7 +151,8 @@ func (c *correction) write() string {
 		if !slices.ContainsFunc(terms, c.sends) && (len(c.openAlls()) > 0 || c.ending() != eval.QualifierFail) {
 			return "" // no sender is listed, and the senders are unknown
 		}
-		better.Terms = append(better.Terms, eval.Term{Kind: eval.Mechanism, Name: eval.All, Qualifier: c.ending(), Valid: true})
+		better.Terms = append(better.Terms,
+			eval.Term{Kind: eval.Mechanism, Name: eval.All, Qualifier: c.ending(), Valid: true})
 	}
 	better.Terms = append(better.Terms, c.modifiers...)
 	return better.String()
@@ -169,7 +170,8 @@ func (c *correction) sends(t eval.Term) bool {
 // ending returns the sign of all: - unless the record specifies another, and otherwise ~, which refuses no host that
 // is accepted today (RFC 7208 section 8.5).
 func (c *correction) ending() eval.Qualifier {
-	if c.lost || len(c.all) == 0 || slices.ContainsFunc(c.all, func(q eval.Qualifier) bool { return q != eval.QualifierFail }) {
+	if c.lost || len(c.all) == 0 ||
+		slices.ContainsFunc(c.all, func(q eval.Qualifier) bool { return q != eval.QualifierFail }) {
 		return eval.QualifierSoftfail
 	}
 	return eval.QualifierFail
@@ -312,7 +314,8 @@ func (c *correction) safe(text string) bool {
 	lookups, voids := 0, 0
 	for _, one := range alone.tree.Root.Terms {
 		t := one.Term
-		if (t.Name == eval.Include || t.Name == eval.Redirect) && strings.EqualFold(strings.TrimSuffix(t.Value, "."), c.domain.String()) {
+		if (t.Name == eval.Include || t.Name == eval.Redirect) &&
+			strings.EqualFold(strings.TrimSuffix(t.Value, "."), c.domain.String()) {
 			return false // a loop
 		}
 		r := c.resolved(t)

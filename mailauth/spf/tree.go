@@ -297,7 +297,8 @@ func (n *Node) dynamic() bool {
 
 // plainInclude reports whether a term includes a record that was found, with the sign +.
 func plainInclude(t *ResolvedTerm) bool {
-	return t.Name == eval.Include && t.Reached && t.Child != nil && t.Child.State == NodeFound && t.Qualifier == eval.QualifierPass
+	return t.Name == eval.Include && t.Reached && t.Child != nil && t.Child.State == NodeFound &&
+		t.Qualifier == eval.QualifierPass
 }
 
 // matches returns the addresses that the term matches, as far as that does not depend on the message.

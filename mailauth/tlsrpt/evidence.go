@@ -256,7 +256,8 @@ func (e *evidence) follow(ctx context.Context, env *diag.Env) {
 		if !a.valid() {
 			continue
 		}
-		i := slices.IndexFunc(e.destinations, func(d destination) bool { return d.scheme == a.Scheme && d.domain == a.Domain })
+		i := slices.IndexFunc(e.destinations,
+			func(d destination) bool { return d.scheme == a.Scheme && d.domain == a.Domain })
 		switch {
 		case i >= 0:
 			e.destinations[i].uris = append(e.destinations[i].uris, a)

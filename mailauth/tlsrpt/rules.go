@@ -12,9 +12,12 @@ import (
 )
 
 var rules = slices.Concat(lookupRules,
-	absenceRules.With(rule.Rule[*evidence]{Category: factorRecord, Reads: []rule.Source{fromRecord, fromMail, fromElsewhere}}),
-	recordRules.With(rule.Rule[*evidence]{Category: factorSyntax, Reads: []rule.Source{fromRecord}}), addressRules.Reading(fromRecord),
-	destinationRules.With(rule.Rule[*evidence]{Category: factorDelivery, Reads: []rule.Source{fromRecord, fromReports}}), policyRules)
+	absenceRules.With(rule.Rule[*evidence]{Category: factorRecord,
+		Reads: []rule.Source{fromRecord, fromMail, fromElsewhere}}),
+	recordRules.With(rule.Rule[*evidence]{Category: factorSyntax, Reads: []rule.Source{fromRecord}}),
+	addressRules.Reading(fromRecord),
+	destinationRules.With(rule.Rule[*evidence]{Category: factorDelivery, Reads: []rule.Source{fromRecord, fromReports}}),
+	policyRules)
 
 var tagRules = taglist.Finder[*evidence]{
 	Kit: taglist.Kit[*evidence]{
@@ -34,7 +37,8 @@ var lookupRules = rule.Rules[*evidence]{{
 		case e.txt.Err() != nil:
 			return rule.Fail("The TXT lookup of %s failed: %s.", e.name(), diag.Reason(e.txt.Err())).Because(e.txt.Err())
 		case why != "" && none(e):
-			return rule.Fail("There is no record at %s, and whether there is one at a wrong name is not known: %s.", e.name(), why)
+			return rule.Fail("There is no record at %s, and whether there is one at a wrong name is not known: %s.",
+				e.name(), why)
 		default:
 			return nil
 		}
@@ -117,7 +121,8 @@ func absent(e *evidence) rule.Failures {
 	switch {
 	case e.parent.Name != "":
 		f[0].Detail += " The record at " + e.parent.Name + " does not apply to subdomains."
-		f[0].Advice = "Publish the record of the organizational domain at _smtp._tls of the subdomain, too: it is not inherited."
+		f[0].Advice = "Publish the record of the organizational domain at _smtp._tls of the subdomain, too: " +
+			"it is not inherited."
 		f[0].Suggested = asPublished(e.parent.Record)
 	default:
 		f[0].Suggested = "v=TLSRPTv1; rua=mailto:tls-reports@" + e.domain.String()
@@ -271,7 +276,8 @@ var destinationRules = rule.Rules[*evidence]{{
 	Advice: "Correct the address, or publish an MX record for its domain: reports to it are lost.",
 	When:   settled("mailto"), Fails: only("mailto"),
 }, {
-	Code: "tlsrpt.destination.host", Severity: diag.Warning, Weight: 2, HoldsWhenUnanswered: true, Ref: "RFC 8460 section 5.4",
+	Code: "tlsrpt.destination.host", Severity: diag.Warning, Weight: 2, HoldsWhenUnanswered: true,
+	Ref:         "RFC 8460 section 5.4",
 	Title:       "Host of an https report address has no address in the DNS",
 	Requirement: "The host of every https address has an address in the DNS",
 	Advice:      "Correct the URI, or publish an A or AAAA record for its host: reports to it are lost.",

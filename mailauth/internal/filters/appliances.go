@@ -5,7 +5,8 @@ import "strings"
 func applianceFields() []field {
 	action := says("action", whole, meaning{NotSpam, "no action"},
 		meaning{Spam, "reject|add header|rewrite subject|discard|quarantine"}, meaning{Suspicious, "greylist|soft reject"})
-	detected := says("status", firstWord, meaning{NotSpam, "not_detected*|skipped*|clean"}, meaning{Spam, "*spam*|detected*"})
+	detected := says("status", firstWord, meaning{NotSpam, "not_detected*|skipped*|clean"},
+		meaning{Spam, "*spam*|detected*"})
 	return []field{
 		{"X-Spam-Status", "spamassassin", readStatus},
 		{"X-Spam-Flag", "spamassassin", flag},
@@ -18,8 +19,10 @@ func applianceFields() []field {
 		{"X-Rspamd-Score", "rspamd", score},
 		{"X-Rspamd-Action", "rspamd", action},
 		{"X-Rspamd-Action-Taken", "rspamd", action},
-		{"X-Amavis-Alert", "amavis", says("alert", whole, meaning{Malware, "*infected*"}, meaning{Suspicious, "*bad header*|*banned*"})},
-		{"X-Virus-Status", "antivirus", says("status", firstWord, meaning{NotSpam, "clean*|no*"}, meaning{Malware, "infected*"})},
+		{"X-Amavis-Alert", "amavis",
+			says("alert", whole, meaning{Malware, "*infected*"}, meaning{Suspicious, "*bad header*|*banned*"})},
+		{"X-Virus-Status", "antivirus",
+			says("status", firstWord, meaning{NotSpam, "clean*|no*"}, meaning{Malware, "infected*"})},
 		{"X-Bogosity", "bogofilter", readBogofilter},
 		{"X-DSPAM-Result", "dspam", says("result", firstWord, meaning{Spam, "spam"}, meaning{NotSpam, "*"})},
 		{"X-CRM114-Status", "crm114", says("status", whole, meaning{Spam, "*spam*"}, meaning{NotSpam, "*"})},
@@ -30,7 +33,8 @@ func applianceFields() []field {
 		{"X-Proofpoint-Spam-Details-Enc", "proofpoint", sealed("details", "encrypted")},
 		{"X-Proofpoint-Virus-Version", "proofpoint", note("scanner")},
 		{"X-CLX-Score", "proofpoint", score},
-		{"X-Mimecast-Spam-Score", "mimecast", above(5, "5 and more is spam with moderate settings, 3 with aggressive, 7 with relaxed ones")},
+		{"X-Mimecast-Spam-Score", "mimecast",
+			above(5, "5 and more is spam with moderate settings, 3 with aggressive, 7 with relaxed ones")},
 		{"X-Mimecast-Impersonation-Protect", "mimecast", readMimecastImpersonation},
 		{"X-Mimecast-Bulk-Signature", "mimecast", func(v *Verdict, s string) {
 			if is, _ := yes(s); is { // mail that is not bulk may be spam
@@ -116,7 +120,8 @@ func readRspamd(v *Verdict, value string) {
 
 // readBogofilter reads "Unsure, tests=bogofilter, spamicity=0.500000, version=1.2.5".
 func readBogofilter(v *Verdict, value string) {
-	v.Verdict, _ = find(strings.TrimRight(firstWord(value), ","), []meaning{{Suspicious, "Unsure"}, {Spam, "Spam|Yes"}, {NotSpam, "*"}})
+	v.Verdict, _ = find(strings.TrimRight(firstWord(value), ","),
+		[]meaning{{Suspicious, "Unsure"}, {Spam, "Spam|Yes"}, {NotSpam, "*"}})
 	for _, p := range pairs(value, ",", '=') {
 		if p[0] == "spamicity" {
 			v.set(p[0], p[1])
@@ -216,8 +221,9 @@ func providerFields() []field {
 		{"X-SES-Virus-Verdict", "amazon", verdict(Malware)},
 		{"X-T-OnlineAntispam", "telekom", note("value")},
 		{"X-TOI-EXPURGATEID", "telekom", note("id")},
-		{"X-purgate-type", "expurgate", says("type", firstWord, meaning{NotSpam, "clean*"}, meaning{Bulk, "bulk*"}, meaning{Spam, "spam*"},
-			meaning{Suspicious, "suspect*"})},
+		{"X-purgate-type", "expurgate",
+			says("type", firstWord, meaning{NotSpam, "clean*"}, meaning{Bulk, "bulk*"}, meaning{Spam, "spam*"},
+				meaning{Suspicious, "suspect*"})},
 	}
 }
 

@@ -172,7 +172,8 @@ func (Judgment) Values() []string {
 }
 
 var judgmentWords = map[Judgment]string{
-	Spam: "spam", NotSpam: "not spam", Suspicious: "suspicious", Bulk: "bulk mail", Phishing: "phishing", Spoofing: "spoofing",
+	Spam: "spam", NotSpam: "not spam", Suspicious: "suspicious", Bulk: "bulk mail",
+	Phishing: "phishing", Spoofing: "spoofing",
 	Malware: "malware", Allowed: "allowed without filtering", Unstated: "nothing that outsiders can read",
 }
 

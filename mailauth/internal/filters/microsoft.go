@@ -18,7 +18,8 @@ func microsoftFields() []field {
 		{"X-MS-Exchange-Organization-PCL", "microsoft", func(v *Verdict, s string) {
 			v.set("PCL", s+": phishing confidence level, 1 to 8; above 3 is suspicious")
 		}},
-		{"X-MS-Exchange-Organization-AuthAs", "microsoft", func(v *Verdict, s string) { v.set("AuthAs", explain(s, authAs)) }},
+		{"X-MS-Exchange-Organization-AuthAs", "microsoft",
+			func(v *Verdict, s string) { v.set("AuthAs", explain(s, authAs)) }},
 		{"X-MS-Exchange-Organization-AVStamp-Enterprise", "microsoft", note("AVStamp")},
 		{"X-MS-Exchange-AtpMessageProperties", "microsoft", note("AtpMessageProperties")},
 		{"X-MS-Exchange-SkipListedInternetSender", "microsoft", note("SkipListedInternetSender")},
@@ -65,7 +66,8 @@ var forefront = sync.OnceValue(func() map[string]codes {
 			"DIMP": {Phishing, "impersonates a protected domain"}, "FTBP": {Malware, "attachment of a blocked type"},
 			"GIMP": {Phishing, "impersonates a contact of the recipient"}, "HPHSH": {Phishing, "high confidence phishing"},
 			"HPHISH": {Phishing, "high confidence phishing"}, "HSPM": {Spam, "high confidence spam"},
-			"INTOS": {Phishing, "phishing within the organization"}, "MALW": {Malware, "malware"}, "OSPM": {Spam, "outbound spam"},
+			"INTOS": {Phishing, "phishing within the organization"}, "MALW": {Malware, "malware"},
+			"OSPM": {Spam, "outbound spam"},
 			"PHSH": {Phishing, "phishing"}, "SAP": {Malware, "caught by Safe Attachments"}, "SPM": {Spam, "spam"},
 			"SPOOF": {Spoofing, "spoofing: the sender is not who it claims to be"},
 			"UIMP":  {Phishing, "impersonates a protected user"}, "NONE": {"", "no category"},
@@ -111,7 +113,8 @@ type level struct {
 var (
 	sclLevels = []level{
 		{-1, Allowed, "not filtered: a trusted sender, an allow list or a mail flow rule"}, {1, NotSpam, "not spam"},
-		{4, Suspicious, "rarely used: between not spam and spam"}, {6, Spam, "spam"}, {maxScore, Spam, "high confidence spam"},
+		{4, Suspicious, "rarely used: between not spam and spam"}, {6, Spam, "spam"},
+		{maxScore, Spam, "high confidence spam"},
 	}
 	bclLevels = []level{
 		{0, NotSpam, "not from a bulk sender"}, {3, Bulk, "from a bulk sender with few complaints"},
@@ -150,8 +153,9 @@ var compauthCodes = map[string]string{
 	"010": "DMARC failed with quarantine or reject, and the domain is one of the recipient's organization",
 	"1":   "authentication passed", "130": "ARC of a trusted sealer overrode a failure of DMARC",
 	"2": "implicit authentication passed softly", "3": "the message was not checked", "4": "the check was bypassed",
-	"6": "implicit authentication failed", "601": "implicit authentication failed for a domain of the recipient's own organization",
-	"7": "implicit authentication passed", "9": "the check was bypassed",
+	"6":   "implicit authentication failed",
+	"601": "implicit authentication failed for a domain of the recipient's own organization",
+	"7":   "implicit authentication passed", "9": "the check was bypassed",
 }
 
 // Composite reads the result of the composite authentication of Microsoft 365 (compauth).

@@ -82,7 +82,8 @@ func (o *Outside) step(h *Hop, hint netip.Addr) (done bool) {
 		o.accept(h, true, "%s received the message from %s, which claims a name of the same organization.", by, h.IP)
 		return len(o.Candidates) == maxCandidates
 	case h.IP.IsValid():
-		return o.accept(h, false, "%s received the message from %s, which is not one of the receiver's servers%s.", by, h.IP, o.names())
+		return o.accept(h, false, "%s received the message from %s, which is not one of the receiver's servers%s.",
+			by, h.IP, o.names())
 	case sender != "" && !claims:
 		return o.giveUp("%s received the message from %s but did not record its address.", by, phrase.Quote(sender))
 	default:
@@ -167,7 +168,8 @@ func (h *Hop) Submitted() bool {
 func (h *Hop) inside() bool {
 	a, b := h.IP, AddrIn(h.Software)
 	network, err := a.Prefix(24)
-	return strings.EqualFold(h.With, "HTTPS") || b.IsValid() && a.BitLen() == b.BitLen() && err == nil && network.Contains(b)
+	return strings.EqualFold(h.With, "HTTPS") || b.IsValid() && a.BitLen() == b.BitLen() &&
+		err == nil && network.Contains(b)
 }
 
 // notPublic are last labels of names that are not in the public DNS.
@@ -188,10 +190,13 @@ func Organizational(name string) string {
 
 // operators are domains whose servers relay mail to each other within one company.
 var operators = map[string]string{
-	"office365.com": "outlook.com", "microsoft.com": "outlook.com", "hotmail.com": "outlook.com", "exchangelabs.com": "outlook.com",
-	"googlemail.com": "google.com", "gmail.com": "google.com", "1e100.net": "google.com", "googlegroups.com": "google.com",
-	"apple.com": "icloud.com", "me.com": "icloud.com", "yahoodns.net": "yahoo.com", "aol.com": "yahoo.com",
-	"fastmail.com": "messagingengine.com", "amazonaws.com": "amazonses.com", "web.de": "gmx.net", "kundenserver.de": "gmx.net",
+	"office365.com": "outlook.com", "microsoft.com": "outlook.com", "hotmail.com": "outlook.com",
+	"exchangelabs.com": "outlook.com",
+	"googlemail.com":   "google.com", "gmail.com": "google.com", "1e100.net": "google.com",
+	"googlegroups.com": "google.com",
+	"apple.com":        "icloud.com", "me.com": "icloud.com", "yahoodns.net": "yahoo.com", "aol.com": "yahoo.com",
+	"fastmail.com": "messagingengine.com", "amazonaws.com": "amazonses.com", "web.de": "gmx.net",
+	"kundenserver.de": "gmx.net",
 }
 
 // Operator identifies the operator of the server of a name: its organizational domain, or one that represents several

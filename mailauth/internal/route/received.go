@@ -294,7 +294,8 @@ func isTLSComment(c string) bool {
 func (e *Encryption) details(c string) {
 	words := strings.FieldsFunc(c, func(ch rune) bool { return ch == ' ' || ch == ',' || ch == ';' })
 	// Exim of old has "TLS1.2:ECDHE_RSA_AES_256_GCM_SHA384:256", also behind X= or "TLSv1.2:".
-	if parts := strings.Split(c, ":"); len(words) == 1 && len(parts) > 1 && strings.HasPrefix(strings.ToLower(parts[0]), "tls") {
+	if parts := strings.Split(c, ":"); len(words) == 1 && len(parts) > 1 &&
+		strings.HasPrefix(strings.ToLower(parts[0]), "tls") {
 		e.TLSVersion, e.TLSCipher = tlsVersion(parts[0]), parts[1]
 		return
 	}

@@ -76,7 +76,8 @@ func OtherKind(text string) string {
 }
 
 var otherKinds = []struct{ version, name string }{
-	{"v=spf1", "an SPF record"}, {"v=dmarc1", "a DMARC record"}, {"v=dkim1", "a DKIM record"}, {"v=bimi1", "a BIMI record"},
+	{"v=spf1", "an SPF record"}, {"v=dmarc1", "a DMARC record"}, {"v=dkim1", "a DKIM record"},
+	{"v=bimi1", "a BIMI record"},
 	{"v=stsv1", "an MTA-STS record"}, {"v=tlsrptv1", "a TLSRPT record"},
 }
 
@@ -169,7 +170,8 @@ func (f Format) unended(text string) bool {
 
 // Entities decodes the HTML entities of the characters between tags, in which control panels and web pages show
 // records.
-var Entities = strings.NewReplacer("&#59;", ";", "&semi;", ";", "&#61;", "=", "&equals;", "=", "&#43;", "+", "&plus;", "+",
+var Entities = strings.NewReplacer("&#59;", ";", "&semi;", ";", "&#61;", "=", "&equals;",
+	"=", "&#43;", "+", "&plus;", "+",
 	"&amp;", "&", "&quot;", `"`, "&#34;", `"`, "&nbsp;", " ", "&#160;", " ")
 
 // long finds character-strings that cannot be published (RFC 1035 section 3.3).
@@ -260,7 +262,8 @@ func (l *List) Parsed() []ParsedTag {
 // characters are removed.
 func Pieces(text string, version, tag *regexp.Regexp) (list []string) {
 	text = strings.Map(func(r rune) rune {
-		if strings.ContainsRune("\"`\\“”„‟‘’‚‛«»", r) || unicode.Is(unicode.Cf, r) || unicode.IsControl(r) && r != '\t' {
+		if strings.ContainsRune("\"`\\“”„‟‘’‚‛«»", r) || unicode.Is(unicode.Cf, r) ||
+			unicode.IsControl(r) && r != '\t' {
 			return -1
 		}
 		return r

@@ -133,8 +133,8 @@ func (k Kit[E]) Line(r rule.Rule[E]) rule.Rule[E] {
 const (
 	LineTitle       = "Text is a line of a zone file, not only the record"
 	LineRequirement = "The text is only the record"
-	LineAdvice      = "Enter only the text in quotes where a form asks for the value of the record; the whole line belongs " +
-		"in a zone file."
+	LineAdvice      = "Enter only the text in quotes where a form asks for the value of the record; the whole line " +
+		"belongs in a zone file."
 	LineDetail = "The text is a line of a zone file with a name and a type. The strings in quotes were read as the record."
 )
 
