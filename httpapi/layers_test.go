@@ -51,6 +51,9 @@ const (
 	postgresDatabases = "metering/postgresdb"
 )
 
+// below lists what package diag is made of. Of these, only the resolver and the messages import a DNS library.
+var below = []string{"diag/dnsmsg", "diag/input", "diag/kit", "diag/phrase", "diag/resolver", "diag/rule"}
+
 // misplaced returns the violation of an import, or nothing. Paths are relative to the module.
 func misplaced(pkg, imported string) string {
 	from, to := top(pkg), top(imported)
@@ -61,8 +64,10 @@ func misplaced(pkg, imported string) string {
 		return pkg + " imports the test package " + imported
 	case pkg == "diag/resolver":
 		return pkg + " lies below everything and must not import " + imported
-	case pkg == "diag" && imported == "diag/resolver":
+	case pkg == "diag" && slices.Contains(below, imported):
 		return ""
+	case slices.Contains(below, pkg) && !slices.Contains(below, imported):
+		return pkg + " lies below diag and must not import " + imported
 	case pkg == "diag":
 		return "diag must not import " + imported
 	case pkg == sqliteFiles || pkg == postgresDatabases:
@@ -123,7 +128,10 @@ func TestMisplaced(t *testing.T) {
 		{"diag/resolve", "diag", ""},
 		{"mailauth/mtasts", "diag/fetch", ""},
 		{"diag", "diag/resolver", ""},
+		{"diag", "diag/rule", ""},
 		{"diag", "diag/resolve", "diag must not import diag/resolve"},
+		{"diag/rule", "diag/phrase", ""},
+		{"diag/rule", "diag", "diag/rule lies below diag and must not import diag"},
 		{"diag/resolver", "diag", "diag/resolver lies below everything and must not import diag"},
 		{"mailauth/spf", "webcheck/qr", "mailauth/spf must not import webcheck/qr"},
 		{"textutil", "diag", "textutil must not import diag"},

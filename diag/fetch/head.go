@@ -34,7 +34,7 @@ const (
 	Folded           HeadFaultKind = "folded"             // continues on the next line (RFC 9112 section 5.2)
 	ControlCharacter HeadFaultKind = "control character"  // in a value; read as a space (RFC 9110 section 5.5)
 	BareLF           HeadFaultKind = "bare LF"            // the line ends without CR (RFC 9112 section 2.2)
-	Framing          HeadFaultKind = "framing"            // of the body: twice, in two ways, or in one that clients do not know
+	Framing          HeadFaultKind = "framing"            // of the body: twice, in two ways, or unknown to clients
 )
 
 // headFaults describe the fault of a line, which replaces %q, and how clients react.

@@ -42,7 +42,7 @@ const (
 	Expiring         rule.Fact = "certificate expires soon"        // see [Ends]
 	ExpiresNow       rule.Fact = "certificate is about to expire"  // see [Ends]
 	NotHTTP          rule.Fact = "answer is not HTTP"              // RFC 9112 section 2.1
-	BadLine          rule.Fact = "malformed header line"           // one that clients skip or refuse, see [fetch.HeadFault]
+	BadLine          rule.Fact = "malformed header line"           // clients skip or refuse it, see [fetch.HeadFault]
 	LongRedirect     rule.Fact = "redirect beyond our limit"       // to a URL of more than [input.MaxURL] octets
 	OldTLS           rule.Fact = "obsolete TLS version"            // RFC 8996 section 1
 	MXLiteral        rule.Fact = "MX record names an IP address"   // RFC 5321 section 5.1

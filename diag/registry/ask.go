@@ -169,7 +169,8 @@ var (
 		`no objects? found|no such domain|(?:there is )?no information available (?:about|on)|nothing found|` +
 		`no records? (?:found|matching)|no domain|we do not have an entry|error:\s?(?:10[13]|no entries)|` +
 		`no_se_encontro_el_objeto|this query returned 0 objects|unallocated resource|` +
-		`invalid query or domain name not known|domain status: (?:available|free|no object found)|status: (?:available|free)$|` +
+		`invalid query or domain name not known|domain status: (?:available|free|no object found)|` +
+		`status: (?:available|free)$|` +
 		`(?:no data|no records?|not registered|not registered - .*|available)[.!]?$|` +
 		// "Sorry, the domain name example.com" and its predicate
 		`(?:(?:sorry|but|the|this|el|requested|queried|domain|dominio|name|object|data|x\.y)[ .,:*-]+)+(?:` +
@@ -178,7 +179,8 @@ var (
 		`is not available in our (?:whois )?database|0 results|(?:(?:is|are) )?(?:available|free|disponible)[.!]?$))|` +
 		`no se encontro el objeto|: nothing found for this query`)
 	reservedPhrase = kit.Regexp(
-		`^reserved\.?$|in stop-list|prohibited from registration|^not available for (?:second level )?registration|^reserved (?:by|domain|name)|` +
+		`^reserved\.?$|in stop-list|prohibited from registration|^not available for (?:second level )?registration|` +
+			`^reserved (?:by|domain|name)|` +
 			`^(?:this |the )?(?:domain|name|domain name) (?:is |has been )?reserved|^reserved by registry|is reserved\.?$|` +
 			`cannot be registered|can not be registered|^blocked by|this name is not available for registration`,
 	)
@@ -193,9 +195,11 @@ var (
 	limitedPhrase = kit.Regexp(
 		`(?:limit|quota|query rate|queries|consultas) (?:\S+ ){0,5}?(?:exceeded|reached|excedidas)|` +
 			`reached (?:the|your|our) (?:query )?limit|exceeded (?:the|your|our) |exceeded allowed|have exceeded|has exceeded|` +
-			`is too frequent|interval is too short|still in grace period|excessive querying, grace|address used more than|^denied$|requests .{0,30}not permitted|` +
+			`is too frequent|interval is too short|still in grace period|excessive querying, grace|` +
+			`address used more than|^denied$|requests .{0,30}not permitted|` +
 			`requests from (?:this|your) \S+ (?:is|are) (?:limited|restricted)|` +
-			`your ip (?:address )?(?:is|has been) (?:blocked|restricted)|is not authori[sz]ed$|maximum number of (?:lookups|queries)|` +
+			`your ip (?:address )?(?:is|has been) (?:blocked|restricted)|is not authori[sz]ed$|` +
+			`maximum number of (?:lookups|queries)|` +
 			`too many (?:queries|requests|connections)|` +
 			`query rate of|blacklisted:|you (?:are|have been) (?:blocked|banned|blacklisted|denied)|access (?:is )?denied|` +
 			`access to .{0,40}denied|permission denied|connection refused|request (?:is )?denied|` +

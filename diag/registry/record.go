@@ -20,8 +20,9 @@ var (
 	)
 	expiresKeys = words(`registry expiry date|registrar registration expiration date|expiry date|expiration date|
 		expire date|expires|expires on|expire|expiry|expiration|expiration time|paid-till|valid until|renewal date|
-		record expires on|record will expire on|domain expires|domain expires on|expire-date|domain expiration date|expires at|
-		validity|domain datebilleduntil|registry expiration date|valid-date|domain expiry date|renewal|exp date|record expired|fecha de vencimiento`)
+		record expires on|record will expire on|domain expires|domain expires on|expire-date|domain expiration date|
+		expires at|		validity|domain datebilleduntil|registry expiration date|
+		valid-date|domain expiry date|renewal|exp date|record expired|fecha de vencimiento`)
 	updatedKeys = words(
 		`updated date|update date|updated|updated on|last updated|last update|last-update|last-updated|last modified|
 		last-modified|modified|changed|modification date|domain record last updated|last updated date|last updated on|
@@ -33,7 +34,8 @@ var (
 	serverKeys = words(`name server|name servers|nameserver|nameservers|nserver|nservers|ns|ns name|dns|dns server|
 		dns servers|hostname|host name|host|primary server|secondary server|domain servers in listed order|
 		domain name servers|domain nameservers|name servers information|domain servers|nameserver in listed order|
-		primary name server|secondary name server|domain name server|nserver name|name server information|name servers in the listed order|
+		primary name server|secondary name server|domain name server|nserver name|name server information|
+		name servers in the listed order|
 		servidor(es) de nombres de dominio`)
 	registrarKeys = words(`registrar|sponsoring registrar|registrar name|current registar|current registrar|
 		registration service provider|authorized agency|registrar of record|registrar organization|registrar company|

@@ -135,8 +135,9 @@ var common = []uint16{dns.TypeA, dns.TypeAAAA, dns.TypeCAA, dns.TypeCNAME, dns.T
 
 // refusals say why a type that there is cannot be asked for.
 var refusals = map[uint16]string{
-	dns.TypeANY:  "servers answer ANY with whatever they like (RFC 8482): ask for each type",
-	dns.TypeAXFR: "AXFR transfers a whole zone and is not a query for records: domain/dns-check says who may transfer it",
+	dns.TypeANY: "servers answer ANY with whatever they like (RFC 8482): ask for each type",
+	dns.TypeAXFR: "AXFR transfers a whole zone and is not a query for records: " +
+		"domain/dns-check says who may transfer it",
 	dns.TypeIXFR: "IXFR transfers changes of a zone and is not a query for records: domain/dns-check says who may transfer it",
 	dns.TypeOPT:  "OPT is part of the protocol (RFC 6891): no name has such a record",
 	dns.TypeTSIG: "TSIG is part of the protocol (RFC 8945): no name has such a record",

@@ -162,8 +162,9 @@ var answerRules = rule.Rules[*evidence]{{
 }, {
 	Code: "resolve.cname.dangling", Severity: diag.Warning, Ref: "RFC 1034 section 3.6.2",
 	Title: "CNAME points to a name that does not exist", Requirement: "The target of the CNAME exists",
-	Advice: "Remove the CNAME record or point it to an existing name: anyone who registers the target takes over this name.",
-	When:   func(e *evidence) bool { return denied(e) && aliased(e) },
+	Advice: "Remove the CNAME record or point it to an existing name: " +
+		"anyone who registers the target takes over this name.",
+	When: func(e *evidence) bool { return denied(e) && aliased(e) },
 	Fails: func(e *evidence) rule.Failures {
 		last := nameText(e.chain[len(e.chain)-1].Target)
 		return rule.FailIf(e.reply.Rcode == dns.RcodeNameError, "The CNAME target %s does not exist (NXDOMAIN).", last).

@@ -307,7 +307,8 @@ func (rules Rules[E]) Check() error {
 		}{
 			{!r.Code.wellFormed(), "the code is not words in lower case joined by dots"},
 			{seen[r.Code], "the code stands twice"},
-			{r.Requirement == "" || strings.HasSuffix(r.Requirement, "."), "the requirement is missing or ends with a full stop"},
+			{r.Requirement == "" || strings.HasSuffix(r.Requirement, "."),
+				"the requirement is missing or ends with a full stop"},
 			{r.Title == "" || len([]rune(r.Title)) > maxTitle || strings.HasSuffix(r.Title, "."), "the title is missing, " +
 				"too long or ends with a full stop"},
 			{r.Fails == nil, "there is no test"},

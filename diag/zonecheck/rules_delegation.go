@@ -27,7 +27,8 @@ var delegationRules = rule.Rules[*evidence]{{
 	Code: "zone.delegation.cyclic", Severity: diag.Critical, Weight: 10, Reads: []rule.Source{hosts},
 	HoldsWhenUnanswered: true,
 	Ref:                 "Zonemaster BASIC02, RFC 4697 section 2.3",
-	Title:               "Delegation depends on itself", Requirement: "The name servers can be resolved without the domain itself",
+	Title:               "Delegation depends on itself",
+	Requirement:         "The name servers can be resolved without the domain itself",
 	Advice: "Give at least one name server a name in the domain, with glue, or a name in a domain that does not " +
 		"depend on this one.",
 	When: func(e *evidence) bool { return addressed(e) || len(e.Cyclic) > 0 },

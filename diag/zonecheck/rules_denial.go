@@ -45,7 +45,8 @@ var denialRules = rule.Rules[*evidence]{{
 			}
 		}
 		return rule.FailIf(len(hosts) > 0, "%s does not prove with NSEC or NSEC3 records that there is no DS record for %s: "+
-			"its name servers %s do not return the record that shows the delegation.", phrase.Capitalize(e.parentName()), e.Domain,
+			"its name servers %s do not return the record that shows the delegation.",
+			phrase.Capitalize(e.parentName()), e.Domain,
 			phrase.Series(view.Unique(hosts), 3)).About(survey.BareName(e.Parent.Zone))
 	},
 }}

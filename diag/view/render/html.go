@@ -319,7 +319,8 @@ func printableLines(text string) string {
 // Unsafe reports whether a terminal may obey a character.
 func Unsafe(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
 
-var inASCII = strings.NewReplacer("…", "...", "–", "-", "—", "-", "·", "-", "→", "->", "├─ ", "|- ", "└─ ",
+var inASCII = strings.NewReplacer("…", "...", "–", "-", "—", "-", "·", "-", "→", "->", "├─ ", "|- ",
+	"└─ ",
 	"`- ", "│  ", "|  ",
 	"█", "#", "▏", "|", "“", `"`, "”", `"`, "’", "'", "×", "x", "≥", ">=", "≤", "<=", "°", " deg")
 
