@@ -102,9 +102,9 @@ func (e *evidence) wantsLogo() bool { return e.record != nil && !e.record.Declin
 // hasHiddenTag reports whether a tag may be hidden in another one, which leaves both unknown.
 func (e *evidence) hasHiddenTag() bool {
 	hides := func(f taglist.Fault) bool {
-		return slices.Contains([]taglist.Kind{taglist.NoEquals, taglist.BadName, taglist.Unparted}, f.Kind)
+		return slices.Contains([]taglist.Kind{taglist.NoEquals, taglist.BadName, taglist.MissingSemicolon}, f.Kind)
 	}
-	return slices.ContainsFunc(e.found.List.Faults, hides) || e.found.Parted() != e.found.List.Text
+	return slices.ContainsFunc(e.found.List.Faults, hides) || e.found.Separated() != e.found.List.Text
 }
 
 func (e *evidence) isValid() bool {

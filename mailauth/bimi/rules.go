@@ -159,18 +159,18 @@ var recordRules = rule.Rules[*evidence]{
 	tagFinder.Joined(rule.Rule[*evidence]{Code: "bimi.record.joined", Severity: diag.Error}),
 	tagFinder.Long(rule.Rule[*evidence]{
 		Code: "bimi.record.string.long", Severity: diag.Error, Ref: "RFC 1035 section 3.3",
-		When: func(e *evidence) bool { return tagFinder.One(e) && e.offline },
+		When: func(e *evidence) bool { return tagFinder.HasOne(e) && e.offline },
 	}),
 	tagFinder.Line(rule.Rule[*evidence]{
 		Code: "bimi.record.line", Severity: diag.Info,
-		When: func(e *evidence) bool { return tagFinder.One(e) && e.offline },
+		When: func(e *evidence) bool { return tagFinder.HasOne(e) && e.offline },
 	}),
 	{
 		Code: "bimi.record.blank", Severity: diag.Warning, Ref: refDefinition,
 		Title:       "White space before the first semicolon of the record",
 		Requirement: "The record begins with v=BIMI1; without white space",
 		Advice:      "Write v=BIMI1; without a space: the syntax allows one, but some receivers ignore such a record.",
-		When:        tagFinder.One, Fails: func(e *evidence) rule.Failures {
+		When:        tagFinder.HasOne, Fails: func(e *evidence) rule.Failures {
 			head, _, _ := strings.Cut(e.found.Records[0], ";")
 			blank := strings.ContainsAny(head, " \t\r\n")
 			return rule.FailIf(blank, "The record %q has white space before its first semicolon.",
@@ -182,7 +182,7 @@ var recordRules = rule.Rules[*evidence]{
 		Title: "Name of a tag is not in lower case", Requirement: "The names of all tags are in lower case",
 		Advice: "Write the names of tags in lower case: they are case-sensitive, and receivers must not correct " +
 			"capitalization.",
-		When: tagFinder.One, Fails: tagFinder.Faults(record.BadCase),
+		When: tagFinder.HasOne, Fails: tagFinder.Faults(record.BadCase),
 	},
 }
 

@@ -108,7 +108,7 @@ func (*Report) Rules() []rule.Description { return rules().Describe() }
 
 func (e *evidence) report(env *diag.Env) *Report {
 	r := &Report{
-		Domain: e.domain, Unicode: e.domain.UnicodeIfDifferent(), MXDNSSEC: e.naming, Hosts: []Host{},
+		Domain: e.domain, Unicode: e.domain.UnicodeIfDifferent(), MXDNSSEC: e.namesDNSSEC, Hosts: []Host{},
 		Summary: Summary{HostCount: len(e.hosts) + e.surplus}, Verdict: rules().Judge(e, texts), Partial: e.partial(),
 		Timing: diag.NewTiming(e.now, env.Now()),
 	}

@@ -63,7 +63,7 @@ func (s *server) compare(h *host, e *evidence) {
 // that led there are signed, the domain and that of which it is an alias (RFC 7672 section 3.2.2).
 func (e *evidence) references(h *host) []string {
 	names := []string{h.base}
-	if e.naming == diag.Insecure {
+	if e.namesDNSSEC == diag.Insecure {
 		return names
 	}
 	known := []string{e.domain.String()}
@@ -178,13 +178,13 @@ func (e *evidence) status(h *host) Status {
 	switch {
 	case h.broken() || h.fault == unusable:
 		return Failed
-	case h.fault == unasked, h.fault == absent && (h.ground == diag.Insecure || e.naming == diag.Insecure):
+	case h.fault == unasked, h.fault == absent && (h.ground == diag.Insecure || e.namesDNSSEC == diag.Insecure):
 		return insecure
 	case h.fault == absent:
 		return missing
-	case h.fault == unsigned || e.naming == diag.Insecure && h.applies():
+	case h.fault == unsigned || e.namesDNSSEC == diag.Insecure && h.applies():
 		return insecure
-	case h.fault == none && e.naming == diag.Secure:
+	case h.fault == none && e.namesDNSSEC == diag.Secure:
 		return Pass
 	default:
 		return Unverified
@@ -245,7 +245,7 @@ func (h *host) weakest(name string) string {
 	}
 }
 
-func (e *evidence) having(faults ...fault) (list []*host) {
+func (e *evidence) hostsWith(faults ...fault) (list []*host) {
 	for i := range e.hosts {
 		if slices.Contains(faults, e.hosts[i].fault) {
 			list = append(list, &e.hosts[i])
@@ -266,9 +266,9 @@ func (e *evidence) misplaced() []*dns.TLSA {
 }
 
 func (e *evidence) partial() bool {
-	unknown := e.having(addressUnknown, statusUnknown, tlsaUnknown, unasked, unreachable)
+	unknown := e.hostsWith(addressUnknown, statusUnknown, tlsaUnknown, unasked, unreachable)
 	_, known := e.mail.Receives()
-	return len(unknown) > 0 || e.naming == diag.Indeterminate || e.port == portMail && !known ||
+	return len(unknown) > 0 || e.namesDNSSEC == diag.Indeterminate || e.port == portMail && !known ||
 		e.port != portMail && e.srv.Err() != nil || len(e.unreached()) > 0
 }
 

@@ -46,13 +46,13 @@ type evidence struct {
 	now    time.Time
 	roots  *x509.CertPool // public authorities; nil means those of the system
 
-	mail    reception.Hosts
-	srv     diag.Answer[*dns.SRV]  // for submission
-	own     diag.Answer[*dns.TLSA] // at the domain itself
-	source  source
-	naming  diag.DNSSECStatus // of the records that name the hosts
-	hosts   []host
-	surplus int // servers beyond maxHosts
+	mail        reception.Hosts
+	srv         diag.Answer[*dns.SRV]  // for submission
+	own         diag.Answer[*dns.TLSA] // at the domain itself
+	source      source
+	namesDNSSEC diag.DNSSECStatus // of the records that name the hosts
+	hosts       []host
+	surplus     int // servers beyond maxHosts
 }
 
 type source string
@@ -103,7 +103,7 @@ func (e *evidence) gather(ctx context.Context, env *diag.Env) error {
 		g.Go(func() { e.examine(bounded, env, &e.hosts[i]) })
 	}
 	g.Wait()
-	e.examineDisplaced(bounded, env)
+	e.examineMisplaced(bounded, env)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (e *evidence) gather(ctx context.Context, env *diag.Env) error {
 func (e *evidence) findHosts(ctx context.Context, env *diag.Env) {
 	var g diag.Group
 	g.Go(func() { e.mail = reception.LookupHosts(ctx, env, e.domain.Name(), maxHosts) })
-	g.Go(func() { e.askAhead(ctx, env) })
+	g.Go(func() { e.prefetchTLSA(ctx, env) })
 	g.Go(func() { e.own = e.lookupTLSA(ctx, env, e.domain.String()) })
 	if e.port != portMail {
 		g.Go(func() { e.srv = diag.Lookup[*dns.SRV](ctx, env, e.domain.Sub(e.service())) })
@@ -139,15 +139,15 @@ func (e *evidence) findHosts(ctx context.Context, env *diag.Env) {
 	}
 	e.hosts = kit.Map(list, func(h reception.Host) host { return host{Host: h, base: h.Name} })
 	if e.source == fromSRV {
-		e.naming = dnssec.Proven(ctx, env, e.srv, dns.TypeSRV)
+		e.namesDNSSEC = dnssec.Proven(ctx, env, e.srv, dns.TypeSRV)
 	} else {
-		e.naming = dnssec.Proven(ctx, env, e.mail.MX, dns.TypeMX)
+		e.namesDNSSEC = dnssec.Proven(ctx, env, e.mail.MX, dns.TypeMX)
 	}
 }
 
-// askAhead queries the TLSA records as soon as the MX records are known, concurrently with the addresses, and
+// prefetchTLSA queries the TLSA records as soon as the MX records are known, concurrently with the addresses, and
 // validates the MX records if the resolver did not.
-func (e *evidence) askAhead(ctx context.Context, env *diag.Env) {
+func (e *evidence) prefetchTLSA(ctx context.Context, env *diag.Env) {
 	mail := reception.Reception{MX: diag.Lookup[*dns.MX](ctx, env, e.domain.FQDN())}
 	hosts, _ := mail.Named(maxHosts)
 	var g diag.Group
@@ -217,12 +217,12 @@ func (e *evidence) examine(ctx context.Context, env *diag.Env, h *host) {
 	}
 }
 
-// examineDisplaced connects to the hosts that records at the domain itself may be meant for, once the records of all
+// examineMisplaced connects to the hosts that records at the domain itself may be meant for, once the records of all
 // hosts are known.
-func (e *evidence) examineDisplaced(ctx context.Context, env *diag.Env) {
+func (e *evidence) examineMisplaced(ctx context.Context, env *diag.Env) {
 	var g diag.Group
 	for i := range e.hosts {
-		if h := &e.hosts[i]; e.verify && len(h.records) == 0 && e.displaced(h) {
+		if h := &e.hosts[i]; e.verify && len(h.records) == 0 && e.hasMisplacedRecords(h) {
 			g.Go(func() { e.connect(ctx, env, h) })
 		}
 	}

@@ -24,7 +24,7 @@ func FuzzParseRecord(f *testing.F) {
 		if again, err := ParseRecord(r.String()); err != nil || again.String() != r.String() {
 			t.Errorf("%v is printed as %q, which reads as %v, %v", r, r.String(), again, err)
 		}
-		_, _ = r.Fault(), brief(r)
+		_, _ = r.Fault(), abbreviate(r)
 	})
 }
 

@@ -39,20 +39,20 @@ func (e *evidence) Unanswered() []rule.Source {
 		return h.fault != bogus && (h.Err() != nil || h.tlsa.Err() != nil || h.fault == statusUnknown)
 	}
 	return rule.Unanswered(map[rule.Source]bool{
-		fromNames: known, fromHosts: e.naming != diag.Indeterminate && !slices.ContainsFunc(e.hosts, mute),
-		fromServers: len(e.having(unreachable, unverified))+len(e.unreached()) == 0, fromApex: e.own.Err() == nil,
+		fromNames: known, fromHosts: e.namesDNSSEC != diag.Indeterminate && !slices.ContainsFunc(e.hosts, mute),
+		fromServers: len(e.hostsWith(unreachable, unverified))+len(e.unreached()) == 0, fromApex: e.own.Err() == nil,
 	})
 }
 
-func each(fails func(e *evidence, h *host) rule.Failures, faults ...fault) func(*evidence) rule.Failures {
+func failEachHost(fails func(e *evidence, h *host) rule.Failures, faults ...fault) func(*evidence) rule.Failures {
 	return func(e *evidence) rule.Failures {
-		return rule.FailEach(e.having(faults...), func(h *host) rule.Failures { return fails(e, h).About(h.Name) })
+		return rule.FailEach(e.hostsWith(faults...), func(h *host) rule.Failures { return fails(e, h).About(h.Name) })
 	}
 }
 
-// because fails for every host with one of the faults, with the reason as a sentence and what follows from it.
-func because(consequence string, faults ...fault) func(*evidence) rule.Failures {
-	return each(func(e *evidence, h *host) rule.Failures {
+// failWithReason fails for every host with one of the faults, with the reason as a sentence and what follows from it.
+func failWithReason(consequence string, faults ...fault) func(*evidence) rule.Failures {
+	return failEachHost(func(e *evidence, h *host) rule.Failures {
 		return rule.Fail("%s.%s", capital(e.reason(h)), consequence)
 	}, faults...)
 }
@@ -72,15 +72,15 @@ var hostRules = rule.Rules[*evidence]{{
 	Title: "DNSSEC validation of the MX records fails", Requirement: "The MX records do not fail DNSSEC validation",
 	Advice: "Repair the DNSSEC signatures or the DS records of the domain now; dnssec/check shows where the chain " +
 		"breaks. Senders that validate cannot find the mail servers.",
-	When: func(e *evidence) bool { return e.mail.MX.Err() == nil || e.naming == diag.Bogus },
+	When: func(e *evidence) bool { return e.mail.MX.Err() == nil || e.namesDNSSEC == diag.Bogus },
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.naming == diag.Bogus, "The signatures of the %s of %s are not valid.", e.source, e.domain)
+		return rule.FailIf(e.namesDNSSEC == diag.Bogus, "The signatures of the %s of %s are not valid.", e.source, e.domain)
 	},
 }, {
 	Code: "dane.mx.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.1.2",
 	Title: "Mail servers could not be looked up", Requirement: "The name servers answer for the mail servers",
 	Advice: "Check that every name server of the domain answers MX queries: senders defer mail while the lookup fails.",
-	When:   func(e *evidence) bool { return e.naming != diag.Bogus },
+	When:   func(e *evidence) bool { return e.namesDNSSEC != diag.Bogus },
 	Fails: func(e *evidence) rule.Failures {
 		switch {
 		case e.port != portMail && e.srv.Err() != nil:
@@ -116,7 +116,7 @@ var hostRules = rule.Rules[*evidence]{{
 	Title:       "Addresses of a mail server could not be looked up",
 	Requirement: "The name servers answer for the addresses of the mail servers",
 	Advice:      "Check the name servers of the host: senders defer mail while its addresses cannot be looked up.",
-	When:        hasHosts, Fails: because("", addressUnknown),
+	When:        hasHosts, Fails: failWithReason("", addressUnknown),
 }, {
 	Code: "dane.host.address", Severity: diag.Warning, Weight: 10, Category: factorCoverage, Fact: ground.NoAddress,
 	Differs: "senders turn to the other mail servers", Reads: []rule.Source{fromNames, fromHosts},
@@ -124,7 +124,7 @@ var hostRules = rule.Rules[*evidence]{{
 	Ref:                 "RFC 5321 section 5.1",
 	Title:               "Mail server without an address", Requirement: "Every mail server has an address",
 	Advice: "Give the host an address, or remove the record that names it.",
-	When:   hasHosts, Fails: because("", noAddress),
+	When:   hasHosts, Fails: failWithReason("", noAddress),
 }, {
 	Code: "dane.host.many", Severity: diag.Info, Ref: "RFC 5321 section 5.1",
 	Title: "Too many mail servers to examine", Requirement: "All mail servers were examined",
@@ -169,7 +169,7 @@ func eachRecord(test func(Record) string) func(*evidence) rule.Failures {
 				if clause == "" {
 					return nil
 				}
-				f := rule.Fail("The TLSA record %s at %s %s.", phrase.Quote(brief(r)), e.recordName(h.base), clause)
+				f := rule.Fail("The TLSA record %s at %s %s.", phrase.Quote(abbreviate(r)), e.recordName(h.base), clause)
 				f[0].Advice = h.correction(r)
 				return f
 			}).About(h.Name)
@@ -184,7 +184,7 @@ func (h *host) correction(r Record) string {
 	if s == nil || len(s.chain) == 0 {
 		return ""
 	}
-	for _, meant := range meantBy(r) {
+	for _, meant := range intendedRecords(r) {
 		place := s.chain[1:]
 		if meant.Usage == daneee {
 			place = s.chain[:1]
@@ -200,7 +200,7 @@ func (h *host) correction(r Record) string {
 }
 
 // meant are the records that senders can use, and that a record with a wrong number may have been meant as.
-func meantBy(r Record) (list []Record) {
+func intendedRecords(r Record) (list []Record) {
 	usages, selectors, matchings := []Usage{daneee, daneta}, []Selector{spki, cert}, []Matching{SHA256, SHA512, full}
 	if r.Usage == daneee || r.Usage == daneta {
 		usages = []Usage{r.Usage}
@@ -240,7 +240,7 @@ func (e *evidence) replacing(f rule.Failures) rule.Failures {
 		if slices.ContainsFunc(h.records, func(r Record) bool { return r.UsableForSMTP() }) {
 			return f // what is in force is not added to
 		}
-		line := e.waking(h)
+		line := e.suggestActivation(h)
 		if line == "" {
 			return f
 		}
@@ -254,9 +254,9 @@ var recordRules = rule.Rules[*evidence]{{
 	Title:       "No TLSA record that senders can use",
 	Requirement: "Senders can use a TLSA record of each mail server that has some",
 	Advice:      "Publish a TLSA record 3 1 1 with the SHA-256 of the public key of the server, then remove the others.",
-	When:        (*evidence).grounded,
+	When:        (*evidence).sendersApplyDANE,
 	Fails: func(e *evidence) rule.Failures {
-		return e.replacing(each(func(e *evidence, h *host) rule.Failures {
+		return e.replacing(failEachHost(func(e *evidence, h *host) rule.Failures {
 			return rule.Fail("Senders can use none of the TLSA records at %s: they deliver over TLS, and do not check whose "+
 				"server it is.", e.recordName(h.base))
 		}, unusable)(e))
@@ -309,7 +309,7 @@ var recordRules = rule.Rules[*evidence]{{
 // shownDigits is the number of digits of the data that a sentence quotes: enough to distinguish records.
 const shownDigits = 16
 
-func brief(r Record) string {
+func abbreviate(r Record) string {
 	text := r.String()
 	if limit := len(r.Numbers()) + 1 + shownDigits; len(text) > limit {
 		return text[:limit] + "…"
@@ -317,9 +317,9 @@ func brief(r Record) string {
 	return text
 }
 
-// applied reports whether a host has records that senders use, with no other action needed first.
-func applied(e *evidence) bool {
-	return len(e.having(none, unverified)) > 0
+// hasEffectiveRecords reports whether a host has records that senders use, with no other action needed first.
+func hasEffectiveRecords(e *evidence) bool {
+	return len(e.hostsWith(none, unverified)) > 0
 }
 
 var upkeepRules = rule.Rules[*evidence]{{
@@ -328,7 +328,7 @@ var upkeepRules = rule.Rules[*evidence]{{
 	Requirement: "TLSA records survive the renewal of the certificate with the same key",
 	Advice: "Publish a record 3 1 1 with the SHA-256 of the public key beside it, and let the renewal keep the key: a " +
 		"record of the whole certificate (3 0 x) must be replaced before each renewal.",
-	When: applied, Fails: each(func(e *evidence, h *host) rule.Failures {
+	When: hasEffectiveRecords, Fails: failEachHost(func(e *evidence, h *host) rule.Failures {
 		lasting := func(r Record) bool { return r.Usage != daneee || r.Selector != cert }
 		return rule.FailIf(!slices.ContainsFunc(h.usable(), lasting),
 			"All TLSA records at %s are for the whole certificate, which changes when it is renewed.", e.recordName(h.base))
@@ -339,9 +339,9 @@ var upkeepRules = rule.Rules[*evidence]{{
 	Requirement: "There are TLSA records for the present and the next key",
 	Advice: "Publish a second record before the key changes, for the next key (3 1 1) or for the authority that issues " +
 		"the certificates (2 1 1), and wait for its TTL before the new key is used.",
-	When: applied, Fails: each(func(e *evidence, h *host) rule.Failures {
+	When: hasEffectiveRecords, Fails: failEachHost(func(e *evidence, h *host) rule.Failures {
 		records := h.usable()
 		return rule.FailIf(len(records) == 1, "The only TLSA record at %s that senders use is %s.",
-			e.recordName(h.base), brief(records[0]))
+			e.recordName(h.base), abbreviate(records[0]))
 	}, none, unverified),
 }}

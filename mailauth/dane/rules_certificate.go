@@ -20,16 +20,16 @@ import (
 // refused says what follows if a host cannot be authenticated (RFC 7672 section 2.2). Postfix for one applies DANE to
 // signed hosts of unsigned MX records as well.
 func (e *evidence) refused() string {
-	if e.naming == diag.Insecure {
+	if e.namesDNSSEC == diag.Insecure {
 		return " Senders that use DANE for signed hosts of unsigned MX records, such as Postfix by default, do not " +
 			"deliver to it."
 	}
 	return " Senders that use DANE do not deliver to this host."
 }
 
-// refusing is [because] for faults with which a host cannot be authenticated.
-func refusing(demand string, has fault) func(*evidence) rule.Failures {
-	return func(e *evidence) rule.Failures { return because(demand+e.refused(), has)(e) }
+// failUnauthenticated is [failWithReason] for faults with which a host cannot be authenticated.
+func failUnauthenticated(demand string, has fault) func(*evidence) rule.Failures {
+	return func(e *evidence) rule.Failures { return failWithReason(demand+e.refused(), has)(e) }
 }
 
 func compared(e *evidence) bool {
@@ -45,16 +45,16 @@ func reached(e *evidence) bool {
 	})
 }
 
-// settled reports whether a rule about one fault of all servers can be judged: one has it, or all certificates that a
-// sender would match against TLSA records have been seen, and at least one was.
-func settled(something func(*evidence) bool, has fault) func(*evidence) bool {
+// isConclusive reports whether a rule about one fault of all servers can be judged: one has it, or all
+// certificates that a sender would match against TLSA records have been seen, and at least one was.
+func isConclusive(something func(*evidence) bool, has fault) func(*evidence) bool {
 	return func(e *evidence) bool {
-		open := e.having(unreachable, unverified, tlsaUnknown, addressUnknown, statusUnknown)
-		return len(e.having(has)) > 0 || len(open) == 0 && something(e)
+		open := e.hostsWith(unreachable, unverified, tlsaUnknown, addressUnknown, statusUnknown)
+		return len(e.hostsWith(has)) > 0 || len(open) == 0 && something(e)
 	}
 }
 
-func matched(e *evidence) bool { return len(e.having(none)) > 0 }
+func matched(e *evidence) bool { return len(e.hostsWith(none)) > 0 }
 
 var connectionRules = rule.Rules[*evidence]{{
 	Code: "dane.certificate.unverified", Severity: diag.Info, NoScore: true, Reads: []rule.Source{fromNames, fromHosts},
@@ -62,8 +62,8 @@ var connectionRules = rule.Rules[*evidence]{{
 	Title:       "TLSA records not compared with certificates",
 	Requirement: "The TLSA records were compared with the certificates",
 	Advice:      "Run the check with verify_certificate to know whether senders can deliver.",
-	When:        func(e *evidence) bool { return e.grounded() && len(e.having(tlsaUnknown)) == 0 },
-	Fails: each(func(_ *evidence, h *host) rule.Failures {
+	When:        func(e *evidence) bool { return e.sendersApplyDANE() && len(e.hostsWith(tlsaUnknown)) == 0 },
+	Fails: failEachHost(func(_ *evidence, h *host) rule.Failures {
 		return rule.Fail("No connection to %s was requested, so that its certificate is not known.", h.Name)
 	}, unverified),
 }, {
@@ -71,8 +71,8 @@ var connectionRules = rule.Rules[*evidence]{{
 	Title:       "Certificate of a mail server could not be fetched",
 	Requirement: "The certificates of all mail servers with TLSA records could be fetched",
 	Advice:      "Check that the server answers and that no firewall stands in between, then try again.",
-	When:        func(e *evidence) bool { return e.verify && e.grounded() },
-	Fails: each(func(e *evidence, h *host) rule.Failures {
+	When:        func(e *evidence) bool { return e.verify && e.sendersApplyDANE() },
+	Fails: failEachHost(func(e *evidence, h *host) rule.Failures {
 		return rule.Fail("The certificate of %s is not known: %s.", h.Name, e.reason(h))
 	}, unreachable),
 }, {
@@ -92,8 +92,8 @@ var connectionRules = rule.Rules[*evidence]{{
 	Requirement: "All mail servers with TLSA records offer STARTTLS",
 	Advice: "Enable STARTTLS on the server, and check that no firewall removes it; until then remove the TLSA records " +
 		"of this host: senders that use DANE never deliver without TLS.",
-	When: func(e *evidence) bool { return e.port != portTLS && settled(reached, noStartTLS)(e) },
-	Fails: each(func(e *evidence, h *host) rule.Failures {
+	When: func(e *evidence) bool { return e.port != portTLS && isConclusive(reached, noStartTLS)(e) },
+	Fails: failEachHost(func(e *evidence, h *host) rule.Failures {
 		return rule.Fail("%s does not offer STARTTLS.%s", h.Name, e.refused())
 	}, noStartTLS),
 }, {
@@ -103,7 +103,7 @@ var connectionRules = rule.Rules[*evidence]{{
 	Requirement: "TLS works with all mail servers that have TLSA records",
 	Advice: "Check certificate, key and TLS versions in the configuration of the server; its log tells why TLS fails. " +
 		"Senders that use DANE never deliver without TLS.",
-	When: settled(reached, badStartTLS), Fails: each(func(e *evidence, h *host) rule.Failures {
+	When: isConclusive(reached, badStartTLS), Fails: failEachHost(func(e *evidence, h *host) rule.Failures {
 		return rule.Fail("TLS with %s fails: %s.%s", h.Name, e.reason(h), e.refused())
 	}, badStartTLS),
 }}
@@ -115,7 +115,7 @@ var certificateRules = rule.Rules[*evidence]{{
 	Advice: "Verify on the server itself that this is its certificate, then publish a TLSA record for its key beside " +
 		"the old ones, and remove those once their TTL has passed. Afterwards let the renewal keep the key, or publish " +
 		"the next key before it is used.",
-	When: settled(compared, mismatch), Fails: mismatches,
+	When: isConclusive(compared, mismatch), Fails: mismatches,
 }, {
 	Code: "dane.certificate.name", Severity: diag.Error, Weight: 5, HoldsWhenUnanswered: true,
 	Ref:         "RFC 7672 section 3.2.3",
@@ -123,14 +123,16 @@ var certificateRules = rule.Rules[*evidence]{{
 	Requirement: "Certificates that DANE-TA authenticates are for the names of their hosts",
 	Advice: "Get a certificate with the name of the mail server, or publish a TLSA record 3 1 1 for its key: with " +
 		"usage 3 the name does not matter.",
-	When: settled(matched, wrongName), Fails: refusing(" With usage 2 (DANE-TA) the name must match.", wrongName),
+	When:  isConclusive(matched, wrongName),
+	Fails: failUnauthenticated(" With usage 2 (DANE-TA) the name must match.", wrongName),
 }, {
 	Code: "dane.certificate.dates", Severity: diag.Error, Weight: 5, HoldsWhenUnanswered: true,
 	Ref:         "RFC 7671 section 5.2",
 	Title:       "Certificate has expired or is not yet valid",
 	Requirement: "Certificates that DANE-TA authenticates are within their validity",
 	Advice:      "Renew the certificate and automate renewal: with usage 2 (DANE-TA) its dates count.",
-	When:        settled(matched, outOfDate), Fails: refusing(" With usage 2 (DANE-TA) the dates count.", outOfDate),
+	When:        isConclusive(matched, outOfDate),
+	Fails:       failUnauthenticated(" With usage 2 (DANE-TA) the dates count.", outOfDate),
 }, {
 	Code: "dane.certificate.chain", Severity: diag.Error, Weight: 5, HoldsWhenUnanswered: true,
 	Ref:         "RFC 7672 section 3.1.2",
@@ -138,7 +140,7 @@ var certificateRules = rule.Rules[*evidence]{{
 	Requirement: "Certificates lead to the trust anchor of their TLSA record",
 	Advice: "Let the server send all certificates from its own up to the one in the TLSA record, or publish a TLSA " +
 		"record 3 1 1 for its own key.",
-	When: settled(matched, badChain), Fails: refusing("", badChain),
+	When: isConclusive(matched, badChain), Fails: failUnauthenticated("", badChain),
 }, endingRule(rule.Rule[*evidence]{
 	Code: "dane.certificate.expiring", Severity: diag.Warning, Fact: ground.Expiring,
 	Title:       "Certificate that DANE-TA authenticates expires soon",
@@ -153,7 +155,7 @@ var certificateRules = rule.Rules[*evidence]{{
 func endingRule(r rule.Rule[*evidence]) rule.Rule[*evidence] {
 	r.Ref, r.When, r.HoldsWhenUnanswered = "RFC 7671 section 5.2", matched, true
 	r.Advice = "Renew the certificate: once it has expired, senders that use DANE do not deliver."
-	r.Fails = each(func(e *evidence, h *host) rule.Failures {
+	r.Fails = failEachHost(func(e *evidence, h *host) rule.Failures {
 		leaf := h.server().chain[0]
 		if h.byKey() || ground.Ends(leaf.NotBefore, leaf.NotAfter, e.now) != r.Severity {
 			return nil
@@ -180,7 +182,7 @@ func (h *host) byKey() bool {
 // deliver again.
 func mismatches(e *evidence) rule.Failures {
 	var lines []string
-	f := each(func(e *evidence, h *host) rule.Failures {
+	f := failEachHost(func(e *evidence, h *host) rule.Failures {
 		s := h.server()
 		f := rule.Fail("%s presents a certificate that %s%s.%s", h.at(s), unmatched(len(h.usable())),
 			e.cause(h, s), e.refused())
@@ -193,8 +195,8 @@ func mismatches(e *evidence) rule.Failures {
 		}
 		return f
 	}, mismatch)(e)
-	for i, h := range e.having(mismatch) {
-		if issuer := e.unsent(h); issuer != "" {
+	for i, h := range e.hostsWith(mismatch) {
+		if issuer := e.missingAuthority(h); issuer != "" {
 			f[i].Advice = "Let the server send the certificate of " + issuer + " at the end of its chain, or publish a TLSA " +
 				"record 3 1 1 for its own key: usage 2 (DANE-TA) counts only if the server sends the certificate that it names."
 		}
@@ -202,9 +204,9 @@ func mismatches(e *evidence) rule.Failures {
 	return f.Suggesting(strings.Join(lines, "\n"))
 }
 
-// unsent names the public authority that a record of usage 2 designates, if it issued the certificate of the host and
-// the server does not send the certificate of it (RFC 7672 section 3.1.2); else it is empty.
-func (e *evidence) unsent(h *host) string {
+// missingAuthority names the public authority that a record of usage 2 designates, if it issued the certificate of
+// the host and the server does not send the certificate of it (RFC 7672 section 3.1.2); else it is empty.
+func (e *evidence) missingAuthority(h *host) string {
 	s := h.server()
 	if s == nil || len(s.chain) == 0 {
 		return ""
@@ -255,7 +257,7 @@ func (e *evidence) cause(h *host, s *server) string {
 			return ": the record " + r.Numbers() + " has the wrong selector for its data"
 		}
 	}
-	if issuer := e.unsent(h); issuer != "" {
+	if issuer := e.missingAuthority(h); issuer != "" {
 		return ": the record is for the authority " + issuer + ", whose certificate the server does not send"
 	}
 	digest := func(r Record) bool { return r.Usage == daneta && r.Matching != full }
@@ -292,9 +294,9 @@ func (e *evidence) suggest(h *host) string {
 	return line
 }
 
-// waking is [evidence.suggest] for records that would come into force by it: every address of the host must have been
-// seen.
-func (e *evidence) waking(h *host) string {
+// suggestActivation is [evidence.suggest] for records that would come into force by it: every address of the host
+// must have been seen.
+func (e *evidence) suggestActivation(h *host) string {
 	for _, s := range h.servers {
 		if len(s.chain) == 0 || s.err != nil {
 			return ""

@@ -12,8 +12,8 @@ import (
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
-// grounded reports whether senders that know the names of the hosts hold one of them against TLSA records.
-func (e *evidence) grounded() bool {
+// sendersApplyDANE reports whether senders that know the names of the hosts hold one of them against TLSA records.
+func (e *evidence) sendersApplyDANE() bool {
 	return slices.ContainsFunc(e.hosts, func(h host) bool { return h.applies() || h.fault == tlsaUnknown })
 }
 
@@ -24,8 +24,8 @@ var dnssecRules = rule.Rules[*evidence]{{
 	Advice: "Try again with a resolver that validates DNSSEC or passes its records on; if that does not help, check " +
 		"the chain of trust with dnssec/check.",
 	When: hasHosts, Fails: func(e *evidence) rule.Failures {
-		f := because("", statusUnknown)(e)
-		if e.naming == diag.Indeterminate {
+		f := failWithReason("", statusUnknown)(e)
+		if e.namesDNSSEC == diag.Indeterminate {
 			f = append(f, rule.Fail("The DNSSEC status of the %s of %s could not be determined.", e.source, e.domain)...)
 		}
 		return f
@@ -37,14 +37,14 @@ var dnssecRules = rule.Rules[*evidence]{{
 	Requirement: "No records of the mail servers fail DNSSEC validation",
 	Advice: "Repair the DNSSEC signatures or the DS records of the zone that the host is in; dnssec/check shows where " +
 		"the chain breaks.",
-	When:  func(e *evidence) bool { return len(e.hosts) > len(e.having(noAddress, addressUnknown)) },
-	Fails: because(" Senders that validate defer mail to this host.", bogus),
+	When:  func(e *evidence) bool { return len(e.hosts) > len(e.hostsWith(noAddress, addressUnknown)) },
+	Fails: failWithReason(" Senders that validate defer mail to this host.", bogus),
 }, {
 	Code: "dane.tlsa.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.1.2",
 	Title: "TLSA lookup failed: senders defer mail", Requirement: "The name servers answer for the TLSA records",
 	Advice: "Check that every name server of the host answers TLSA queries, and that no firewall drops them: senders " +
 		"that validate defer mail to a host of a signed zone while the lookup fails.",
-	When: hasHosts, Fails: because(" Senders that validate defer mail to this host.", tlsaUnknown),
+	When: hasHosts, Fails: failWithReason(" Senders that validate defer mail to this host.", tlsaUnknown),
 }, {
 	Code: "dane.mx.insecure", Severity: diag.Warning, Weight: 5, Category: factorDNSSEC,
 	Reads: []rule.Source{fromNames, fromHosts, fromServers}, HoldsWhenUnanswered: true, Ref: "RFC 7672 section 2.2.1",
@@ -52,23 +52,24 @@ var dnssecRules = rule.Rules[*evidence]{{
 	Requirement: "The records that name the mail servers are signed",
 	Advice: "Sign the zone of the domain with DNSSEC: an attacker who forges its MX records leads senders to other " +
 		"servers, whatever TLSA records the real ones have.",
-	When: func(e *evidence) bool { return e.published() && e.grounded() && !e.broken() },
+	When: func(e *evidence) bool { return e.published() && e.sendersApplyDANE() && !e.broken() },
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.naming == diag.Insecure, "The mail servers have signed TLSA records, but the %s of %s are not "+
-			"signed with DNSSEC, so that DANE does not protect the domain.", e.source, e.domain)
+		return rule.FailIf(e.namesDNSSEC == diag.Insecure,
+			"The mail servers have signed TLSA records, but the %s of %s are not "+
+				"signed with DNSSEC, so that DANE does not protect the domain.", e.source, e.domain)
 	},
 }, {
 	Code: "dane.tlsa.insecure", Severity: diag.Warning, Weight: 5, Category: factorDNSSEC, HoldsWhenUnanswered: true,
 	Ref:   "RFC 7672 section 2.2",
 	Title: "TLSA records are not signed and have no effect", Requirement: "The TLSA records are signed",
 	Advice: "Sign the zone that the host is in with DNSSEC, or move the mail to a host in a signed zone.",
-	When:   func(e *evidence) bool { return e.published() && !e.allDormant(unsigned) },
+	When:   func(e *evidence) bool { return e.published() && !e.allLatent(unsigned) },
 	Fails: func(e *evidence) rule.Failures {
-		if e.grounded() {
+		if e.sendersApplyDANE() {
 			return nil
 		}
-		return each(func(e *evidence, h *host) rule.Failures {
-			if h.dormant() {
+		return failEachHost(func(e *evidence, h *host) rule.Failures {
+			if h.hasLatentFault() {
 				return nil
 			}
 			f := rule.Fail("%s. Senders deliver as if there were no DANE.", capital(e.reason(h)))
@@ -87,17 +88,17 @@ var dnssecRules = rule.Rules[*evidence]{{
 	Advice: "Remove the TLSA records, or replace them with 3 1 1 and the SHA-256 of the present key of the server, " +
 		"before the zone is signed with DNSSEC or its DS record is published: that brings them into force.",
 	When: func(e *evidence) bool {
-		hosts := e.having(unsigned)
+		hosts := e.hostsWith(unsigned)
 		known := !slices.ContainsFunc(hosts, func(h *host) bool { return !h.verified() })
-		return slices.ContainsFunc(hosts, (*host).dormant) || len(hosts) > 0 && known
+		return slices.ContainsFunc(hosts, (*host).hasLatentFault) || len(hosts) > 0 && known
 	},
 	Fails: func(e *evidence) rule.Failures {
 		var lines []string
-		f := each(func(e *evidence, h *host) rule.Failures {
-			if !h.dormant() {
+		f := failEachHost(func(e *evidence, h *host) rule.Failures {
+			if !h.hasLatentFault() {
 				return nil
 			}
-			lines = append(lines, e.waking(h))
+			lines = append(lines, e.suggestActivation(h))
 			return rule.Fail("%s. As they are, %s: once they are signed, senders that use DANE would not deliver to %s.",
 				capital(e.reason(h)), h.refusal(), h.Name)
 		}, unsigned)(e)
@@ -113,18 +114,18 @@ var dnssecRules = rule.Rules[*evidence]{{
 	Requirement: "No mail server is in an unsigned zone beside others in signed ones",
 	Advice: "Sign the zone that the host is in with DNSSEC, or remove its MX record: an attacker can make senders turn " +
 		"to the host that is not protected.",
-	When: func(e *evidence) bool { return e.grounded() },
-	Fails: each(func(e *evidence, h *host) rule.Failures {
-		if h.dormant() {
+	When: func(e *evidence) bool { return e.sendersApplyDANE() },
+	Fails: failEachHost(func(e *evidence, h *host) rule.Failures {
+		if h.hasLatentFault() {
 			return nil // dane.tlsa.dormant tells
 		}
 		return rule.Fail("%s. Senders deliver to this host as if there were no DANE.", capital(e.reason(h)))
 	}, unsigned, unasked),
 }}
 
-// dormant reports whether a host has TLSA records that have no effect, and that would keep senders from delivering if
-// they had.
-func (h *host) dormant() bool {
+// hasLatentFault reports whether a host has TLSA records that have no effect, and that would keep senders from
+// delivering if they had.
+func (h *host) hasLatentFault() bool {
 	s := h.server()
 	if h.fault != unsigned || s == nil {
 		return false
@@ -139,10 +140,10 @@ func (h *host) dormant() bool {
 	}
 }
 
-// allDormant reports whether there are hosts with one of the faults, and all of them are dormant.
-func (e *evidence) allDormant(faults ...fault) bool {
-	list := e.having(faults...)
-	return len(list) > 0 && !slices.ContainsFunc(list, func(h *host) bool { return !h.dormant() })
+// allLatent reports whether there are hosts with one of the faults, and all of them have a latent fault.
+func (e *evidence) allLatent(faults ...fault) bool {
+	list := e.hostsWith(faults...)
+	return len(list) > 0 && !slices.ContainsFunc(list, func(h *host) bool { return !h.hasLatentFault() })
 }
 
 // refusal says why a dormant host would be refused, in a clause.
@@ -164,16 +165,16 @@ func (h *host) verified() bool {
 	return len(h.servers) > 0 && !slices.ContainsFunc(h.servers, func(s server) bool { return s.fault() != none })
 }
 
-func (e *evidence) without() []*host { return e.having(absent) }
+func (e *evidence) hostsWithoutRecords() []*host { return e.hostsWith(absent) }
 
 // lookedUp reports whether the TLSA lookup was answered for every host with an address, as far as that matters, and
 // for at least one.
 func (e *evidence) lookedUp() bool {
-	return len(e.hosts) > len(e.having(noAddress, unasked)) && len(e.having(addressUnknown, tlsaUnknown, bogus)) == 0
+	return len(e.hosts) > len(e.hostsWith(noAddress, unasked)) && len(e.hostsWith(addressUnknown, tlsaUnknown, bogus)) == 0
 }
 
-// foreign reports whether all of these hosts have names outside the domain, as those of a provider do.
-func (e *evidence) foreign(hosts []*host) bool {
+// allOutsideDomain reports whether all of these hosts have names outside the domain, as those of a provider do.
+func (e *evidence) allOutsideDomain(hosts []*host) bool {
 	own := "." + e.domain.String()
 	return !slices.ContainsFunc(hosts, func(h *host) bool { return strings.HasSuffix("."+h.base, own) })
 }
@@ -185,39 +186,39 @@ func (e *evidence) broken() bool {
 // unpublished fails because no mail server has TLSA records, with advice for those who can act: the owner of the zone
 // that the domain is in, and the owner of that in which the mail servers are.
 func (e *evidence) unpublished() rule.Failures {
-	f := rule.Fail("There are no TLSA records at %s.", e.names(e.without()))
-	bare := slices.ContainsFunc(e.without(), func(h *host) bool { return h.ground == diag.Insecure })
+	f := rule.Fail("There are no TLSA records at %s.", e.names(e.hostsWithoutRecords()))
+	bare := slices.ContainsFunc(e.hostsWithoutRecords(), func(h *host) bool { return h.ground == diag.Insecure })
 	switch {
-	case e.naming == diag.Insecure:
+	case e.namesDNSSEC == diag.Insecure:
 		f[0].Detail += " They would have no effect, because the domain is not signed with DNSSEC."
 		f[0].Advice = "Sign the zone of the domain with DNSSEC first; if its DNS provider cannot, use MTA-STS, which " +
 			"needs no DNSSEC. If the mail servers are those of a provider, ask whether it supports DANE."
-	case bare && e.foreign(e.without()):
+	case bare && e.allOutsideDomain(e.hostsWithoutRecords()):
 		f[0].Detail += " The zone of the mail servers is not signed with DNSSEC."
 		f[0].Advice = "Ask the provider of the mail servers whether it supports DANE: TLSA records need a signed zone, " +
 			"and only the owner of that zone can sign it and publish them. The domain itself is ready. MTA-STS needs no DNSSEC."
 	case bare:
 		f[0].Detail += " The zone of the mail servers is not signed with DNSSEC."
 		f[0].Advice = "Sign the zone that the mail servers are in with DNSSEC first; TLSA records have no effect without."
-	case e.foreign(e.without()):
+	case e.allOutsideDomain(e.hostsWithoutRecords()):
 		f[0].Advice = "Ask the provider of the mail servers whether it supports DANE: only the provider knows when their " +
 			"keys change, and can publish TLSA records at their names. The domain itself is ready."
 	}
 	return f
 }
 
-// displaced reports whether a host without TLSA records may be meant by those at the domain itself.
-func (e *evidence) displaced(h *host) bool {
-	return !h.tlsa.Exists() && h.tlsa.Err() == nil && len(e.misplaced()) > 0 && !e.foreign([]*host{h})
+// hasMisplacedRecords reports whether a host without TLSA records may be meant by those at the domain itself.
+func (e *evidence) hasMisplacedRecords(h *host) bool {
+	return !h.tlsa.Exists() && h.tlsa.Err() == nil && len(e.misplaced()) > 0 && !e.allOutsideDomain([]*host{h})
 }
 
-// elsewhere fails because there are TLSA records at the domain only. If they were moved they would come into force,
+// failMisplaced fails because there are TLSA records at the domain only. If they were moved they would come into force,
 // so the records to publish follow from the current keys of the mail servers instead.
-func (e *evidence) elsewhere() rule.Failures {
-	hosts := e.without()
+func (e *evidence) failMisplaced() rule.Failures {
+	hosts := e.hostsWithoutRecords()
 	f := rule.Fail("There are TLSA records at %s, and senders look at %s.", e.recordName(e.domain.String()),
 		e.names(hosts))
-	if e.foreign(hosts) {
+	if e.allOutsideDomain(hosts) {
 		f[0].Advice = "Remove the TLSA records at the domain, and ask the provider of the mail servers whether it " +
 			"supports DANE: only the provider can publish TLSA records at their names."
 		return f
@@ -225,8 +226,8 @@ func (e *evidence) elsewhere() rule.Failures {
 	var lines []string
 	stale := false
 	for _, h := range hosts {
-		if h.ground == diag.Secure && e.naming == diag.Secure {
-			lines = append(lines, e.waking(h))
+		if h.ground == diag.Secure && e.namesDNSSEC == diag.Secure {
+			lines = append(lines, e.suggestActivation(h))
 		} else {
 			lines = append(lines, "")
 		}
@@ -258,10 +259,10 @@ var absenceRules = rule.Rules[*evidence]{{
 		"force.",
 	When: func(e *evidence) bool { return e.lookedUp() && e.own.Err() == nil },
 	Fails: func(e *evidence) rule.Failures {
-		if e.published() || len(e.without()) == 0 || len(e.misplaced()) == 0 {
+		if e.published() || len(e.hostsWithoutRecords()) == 0 || len(e.misplaced()) == 0 {
 			return nil
 		}
-		return e.elsewhere()
+		return e.failMisplaced()
 	},
 }, {
 	Code: "dane.tlsa.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 10,
@@ -271,7 +272,7 @@ var absenceRules = rule.Rules[*evidence]{{
 		"public key as TLSA 3 1 1, and check both after each change: DANE needs signed zones and this care.",
 	When: func(e *evidence) bool { return e.port == portMail && e.lookedUp() && len(e.misplaced()) == 0 },
 	Fails: func(e *evidence) rule.Failures {
-		if e.published() || len(e.without()) == 0 {
+		if e.published() || len(e.hostsWithoutRecords()) == 0 {
 			return nil
 		}
 		return e.unpublished()
@@ -286,7 +287,7 @@ var absenceRules = rule.Rules[*evidence]{{
 		if e.published() {
 			return nil
 		}
-		return rule.FailEach(e.having(unasked), func(h *host) rule.Failures {
+		return rule.FailEach(e.hostsWith(unasked), func(h *host) rule.Failures {
 			return rule.Fail("%s. The lookup failed here: %s.", capital(e.reason(h)), diag.Reason(h.tlsa.Err())).About(h.Name)
 		})
 	},
@@ -297,7 +298,8 @@ var absenceRules = rule.Rules[*evidence]{{
 	Advice: "Leave it: few mail clients use DANE. They check the certificate of the server by its name.",
 	When:   func(e *evidence) bool { return e.port != portMail && e.lookedUp() && len(e.misplaced()) == 0 },
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(!e.published() && len(e.without()) > 0, "There are no TLSA records at %s.", e.names(e.without()))
+		return rule.FailIf(!e.published() && len(e.hostsWithoutRecords()) > 0,
+			"There are no TLSA records at %s.", e.names(e.hostsWithoutRecords()))
 	},
 }, {
 	Code: "dane.host.missing", Severity: diag.Warning, Weight: 20, HoldsWhenUnanswered: true,
@@ -307,7 +309,7 @@ var absenceRules = rule.Rules[*evidence]{{
 	Advice: "Publish TLSA records for this host as well, or remove it: an attacker can keep senders from the protected " +
 		"hosts, so that they turn to this one.",
 	When: func(e *evidence) bool { return e.published() },
-	Fails: each(func(e *evidence, h *host) rule.Failures {
+	Fails: failEachHost(func(e *evidence, h *host) rule.Failures {
 		f := rule.Fail("%s has no TLSA records at %s, and other mail servers have some.", h.Name, e.recordName(h.base))
 		if h.ground == diag.Insecure {
 			f[0].Detail += " Its addresses are not signed either."

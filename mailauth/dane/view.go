@@ -18,11 +18,11 @@ func (r *Report) View() *view.View {
 	v.Fact("mx dnssec", string(r.MXDNSSEC), "dane.mx", "dane.dnssec")
 	d := v.Rows(view.Tree, "Servers and their TLSA records")
 	for _, h := range r.Hosts {
-		stands, c := h.stands(), &h.Certificate
+		stands, c := h.status(), &h.Certificate
 		d.Node(0, stands.Mark, stands.Note, h.Host, view.If(!c.NotAfter.IsZero(),
 			cmp.Or(view.If(c.Expired, "certificate expired"), "certificate: "+phrase.Count(c.DaysRemaining, "day"))))
 		for _, t := range h.TLSA {
-			stands := t.stands()
+			stands := t.status()
 			d.Node(1, stands.Mark, stands.Note,
 				fmt.Sprintf("%d %d %d %s", t.Usage, t.Selector, t.Matching, phrase.Clip(t.Data, 8)),
 				t.UsageName+" "+t.SelectorName+" "+t.MatchingName)
@@ -32,13 +32,13 @@ func (r *Report) View() *view.View {
 	return v
 }
 
-func (h *Host) stands() view.Standing {
+func (h *Host) status() view.Standing {
 	return cmp.Or(view.When(h.Status == Pass, view.Good, "protected"), view.When(h.Status == Failed, view.Error, h.Error),
 		view.When(h.Status == missing, view.Optional, "no TLSA record"),
 		view.When(h.Status == insecure, view.Warning, h.Error), view.Standing{Mark: view.Unknown, Note: h.Error})
 }
 
-func (t *TLSA) stands() view.Standing {
+func (t *TLSA) status() view.Standing {
 	return cmp.Or(view.When(!t.Valid, view.Error, "not valid"),
 		view.When(!t.UsableForSMTP, view.Warning, "not used for mail"),
 		view.When(t.Matches == nil, view.Unknown, "no certificate seen"),

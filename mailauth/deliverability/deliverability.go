@@ -196,27 +196,27 @@ type scoring struct {
 	common
 	reputation *compose.Part[ReputationReport]
 
-	gone  bool // the domain does not exist
-	quiet bool // there is no sign that it sends mail
-	route reception.Route
+	nonexistent  bool // the domain does not exist
+	noSignOfMail bool // there is no sign that it sends mail
+	route        reception.Route
 }
 
 type common = *compose.Domain
 
 func (s *scoring) conclude() {
-	s.gone = s.SPF.Nonexistent() || !s.SPF.Known() && s.TLSRPT.Nonexistent()
+	s.nonexistent = s.SPF.Nonexistent() || !s.SPF.Known() && s.TLSRPT.Nonexistent()
 	s.Conclude()
-	s.quiet = s.IP.IsZero() && (s.SendsNoMail || compose.Parked(s.SPF) && !s.Sends())
+	s.noSignOfMail = s.IP.IsZero() && (s.SendsNoMail || compose.Parked(s.SPF) && !s.Sends())
 	s.SPF.Add(compose.Judge(addressRules, s, addressTexts))
 	s.reputation.MarkPartial(func(r *ReputationReport) bool {
 		partial := func(a Address) bool { return a.Report == nil || a.Report.Partial }
 		return len(r.Unanswered()) > 0 || slices.ContainsFunc(r.Addresses, partial)
 	})
-	if r := s.reputation.Result; r != nil && len(r.Addresses) == 0 && r.open == nil {
+	if r := s.reputation.Result; r != nil && len(r.Addresses) == 0 && r.mxErr == nil {
 		s.reputation.MarkAnswered()
 	}
-	if s.quiet {
-		r := &ReputationReport{Assumed: true, Addresses: []Address{}, Reverse: []compose.ReverseName{}, quiet: true}
+	if s.noSignOfMail {
+		r := &ReputationReport{Assumed: true, Addresses: []Address{}, Reverse: []compose.ReverseName{}, noSignOfMail: true}
 		r.judge()
 		s.reputation = &compose.Part[ReputationReport]{Summary: compose.Summarize(compose.Reputation, r), Result: r}
 	}
@@ -224,11 +224,11 @@ func (s *scoring) conclude() {
 
 func (s *scoring) shares() []compose.WeightedPart {
 	list := []compose.WeightedPart{{Summary: &s.SPF.Summary, Weight: weightSPF}}
-	list = append(list, compose.WeighKeys(s.DKIM, weightDKIM, s.SendsNoMail || s.quiet)...)
+	list = append(list, compose.WeighKeys(s.DKIM, weightDKIM, s.SendsNoMail || s.noSignOfMail)...)
 	return append(list,
 		compose.WeightedPart{Summary: &s.DMARC.Summary, Weight: weightDMARC},
 		compose.WeightedPart{Summary: &s.BIMI.Summary, Weight: weightBIMI},
-		compose.WeightedPart{Summary: &s.reputation.Summary, Weight: weightReputation, MayBeUnknown: s.quiet},
+		compose.WeightedPart{Summary: &s.reputation.Summary, Weight: weightReputation, MayBeUnknown: s.noSignOfMail},
 		compose.WeightedPart{Summary: &s.TLSRPT.Summary, Weight: weightTLSRPT},
 	)
 }
@@ -239,7 +239,7 @@ func (s *scoring) report(ended time.Time) *Report {
 		Domain: s.domain, DomainUnicode: s.domain.UnicodeIfDifferent(), Email: s.Email,
 		Timing: diag.NewTiming(s.began, ended),
 	}
-	if s.gone {
+	if s.nonexistent {
 		s.MarkNonexistent(s.shares())
 		r.Verdict = rules.Judge(s, texts)
 		for i := range r.Findings {
@@ -254,7 +254,7 @@ func (s *scoring) report(ended time.Time) *Report {
 		r.Verdict, r.Steps = w.Verdict(), w.Steps()
 		r.Partial = w.Partial()
 	}
-	if s.Detail != compose.Full || s.gone {
+	if s.Detail != compose.Full || s.nonexistent {
 		s.Shorten(s.reputation)
 	}
 	r.Components = s.components()
@@ -282,7 +282,7 @@ func component[R any](p *compose.Part[R], weight int) *Component[R] {
 
 // dkimComponent merges all keys into one component: its state and texts are those of the worst key.
 func (s *scoring) dkimComponent() *Component[KeyReport] {
-	shares := compose.WeighKeys(s.DKIM, weightDKIM, s.SendsNoMail || s.quiet)
+	shares := compose.WeighKeys(s.DKIM, weightDKIM, s.SendsNoMail || s.noSignOfMail)
 	worst := slices.IndexFunc(shares, func(p compose.WeightedPart) bool { return p.Weight > 0 })
 	c := &Component[KeyReport]{Weight: weightDKIM, Measured: shares[worst].Known()}
 	c.Summary = *shares[worst].Summary
@@ -295,7 +295,7 @@ func (s *scoring) dkimComponent() *Component[KeyReport] {
 		c.Findings = append(c.Findings, k.Findings...)
 	}
 	slices.SortStableFunc(c.Findings, func(a, b diag.Finding) int { return int(b.Severity) - int(a.Severity) })
-	if !s.gone && s.Detail == compose.Full {
+	if !s.nonexistent && s.Detail == compose.Full {
 		c.Result = &KeyReport{s.DKIM}
 	}
 	return c

@@ -20,10 +20,10 @@ type ReputationReport struct {
 	Addresses []Address             `json:"addresses" maxitems:"5" doc:"what blocklists say of each address"`
 	Reverse   []compose.ReverseName `json:"reverse" maxitems:"5" doc:"names in reverse DNS of the addresses that are known to send"`
 
-	open    error             // why the mail servers are unknown
-	service *provider.Service // operator of all the mail servers; nil if not a known service
-	quiet   bool              // there is no sign that the domain sends mail
-	verdict diag.Verdict
+	mxErr        error             // why the mail servers are unknown
+	service      *provider.Service // operator of all the mail servers; nil if not a known service
+	noSignOfMail bool              // there is no sign that the domain sends mail
+	verdict      diag.Verdict
 }
 
 // An Address is one that sends mail, with its listings on blocklists.
@@ -38,7 +38,7 @@ func (r *ReputationReport) Judgement() diag.Verdict { return r.verdict }
 // Unanswered implements [rule.Unanswerer]: the sending addresses are unknown if a lookup failed, and their names if
 // reverse DNS did not answer.
 func (r *ReputationReport) Unanswered() []rule.Source {
-	if r.open != nil || compose.ReverseUnknown(r.Reverse) {
+	if r.mxErr != nil || compose.ReverseUnknown(r.Reverse) {
 		return []rule.Source{"DNS"}
 	}
 	return nil
@@ -93,11 +93,11 @@ func (s *scoring) lookupReputation(ctx context.Context, env *diag.Env) (*Reputat
 // assume uses the addresses of the mail servers, or of the domain itself without any, since they often send as well.
 func (s *scoring) assume(ctx context.Context, env *diag.Env, r *ReputationReport) {
 	hosts := reception.LookupHosts(ctx, env, s.domain.Name(), compose.MaxAddresses)
-	r.open = hosts.MX.Err()
+	r.mxErr = hosts.MX.Err()
 	r.service = operator(hosts.List)
 	for _, h := range hosts.List {
-		if r.open == nil { // one of either kind may be on a list
-			r.open = cmp.Or(h.Addresses.V4.Err(), h.Addresses.V6.Err())
+		if r.mxErr == nil { // one of either kind may be on a list
+			r.mxErr = cmp.Or(h.Addresses.V4.Err(), h.Addresses.V6.Err())
 		}
 		for _, addr := range h.Addresses.All() {
 			addr = addr.Unmap()
@@ -163,7 +163,7 @@ func (r *ReputationReport) judge() {
 			v.Score = new(min(*v.Score, diag.Warning.Cap()))
 			v.Band = rule.BandOf(*v.Score)
 		}
-	case len(r.Addresses) == 0 && r.quiet:
+	case len(r.Addresses) == 0 && r.noSignOfMail:
 		text := reputationTexts["score.address.unneeded"]
 		v.State, v.Headline, v.Sub = diag.Unknown, text.Headline, text.Sub
 	case len(r.Addresses) == 0:
@@ -175,7 +175,7 @@ func (r *ReputationReport) judge() {
 
 // passed lists what holds for all addresses; nothing holds for one without an answer, or an unknown one.
 func (r *ReputationReport) passed(list []diag.Check) []diag.Check {
-	if r.open != nil {
+	if r.mxErr != nil {
 		return list
 	}
 	for i, a := range r.Addresses {

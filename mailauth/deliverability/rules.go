@@ -26,7 +26,7 @@ func (*Report) Rules() []rule.Description {
 var rules = rule.Rules[*scoring]{ground.NoDomain(rule.Rule[*scoring]{
 	Code: "score.domain.nxdomain",
 	Fails: func(s *scoring) rule.Failures {
-		return rule.FailIf(s.gone,
+		return rule.FailIf(s.nonexistent,
 			"The DNS answers NXDOMAIN for %s. Receivers refuse mail from a domain that does not exist.",
 			s.domain)
 	},
@@ -42,11 +42,11 @@ var addressRules = rule.Rules[*scoring]{{
 	Requirement: "Mail from the sending address can be authenticated",
 	Advice: "Add the address, or the service that it belongs to, to the SPF record of the domain, and have its mail " +
 		"signed with a DKIM key of the domain: large receivers refuse mail that neither authenticates.",
-	When: func(s *scoring) bool { return s.tested() != "" && !s.SendsNoMail },
+	When: func(s *scoring) bool { return s.spfOutcome() != "" && !s.SendsNoMail },
 	Fails: func(s *scoring) rule.Failures {
-		return rule.FailIf(s.tested() != eval.Pass && s.unsigned(),
+		return rule.FailIf(s.spfOutcome() != eval.Pass && s.unsigned(),
 			"SPF of %s gives %s for %s, and no DKIM key is published "+
-				"with which its mail could be signed.", s.domain, s.tested(), s.sender)
+				"with which its mail could be signed.", s.domain, s.spfOutcome(), s.sender)
 	},
 }, {
 	Code: "score.spf.address", Severity: diag.Warning, DependsOn: []diag.Code{"score.spf.unauthenticated"},
@@ -54,11 +54,11 @@ var addressRules = rule.Rules[*scoring]{{
 	Title: "Sending address does not pass SPF", Requirement: "The sending address passes SPF",
 	Advice: "Add the address, or the service that it belongs to, to the SPF record of the domain; or make sure that " +
 		"the return path of its mail is in a domain whose SPF lets it pass, and that the mail is signed for this one.",
-	When: func(s *scoring) bool { return s.tested() != "" },
+	When: func(s *scoring) bool { return s.spfOutcome() != "" },
 	Fails: func(s *scoring) rule.Failures {
-		return rule.FailIf(s.tested() != eval.Pass,
+		return rule.FailIf(s.spfOutcome() != eval.Pass,
 			"SPF of %s gives %s for %s: mail from there with this return path is not "+
-				"authenticated by SPF.", s.domain, s.tested(), s.sender)
+				"authenticated by SPF.", s.domain, s.spfOutcome(), s.sender)
 	},
 }, {
 	Code: "score.spf.silent", Severity: diag.Error, Ref: "RFC 7208 section 10.1.2",
@@ -83,7 +83,7 @@ func (s *scoring) unsigned() bool {
 	return true
 }
 
-func (s *scoring) tested() eval.Outcome {
+func (s *scoring) spfOutcome() eval.Outcome {
 	if s.SPF.Result == nil {
 		return ""
 	}
@@ -113,26 +113,27 @@ var reputationRules = append(rule.Rules[*ReputationReport]{{
 	Advice: "Check that the name servers answer for the MX records and their hosts, or give the sending address in the " +
 		"field ip.",
 	Fails: func(r *ReputationReport) rule.Failures {
-		if r.open == nil || len(r.Addresses) > 0 {
+		if r.mxErr == nil || len(r.Addresses) > 0 {
 			return nil
 		}
 		return rule.Fail("No address to ask blocklists about is known: the lookup of the mail servers failed: %s.",
-			diag.Reason(r.open))
+			diag.Reason(r.mxErr))
 	},
 }, {
-	Code: "score.address.unneeded", NoAction: true, Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 10.1.2",
+	Code: "score.address.unneeded", NoAction: true, Severity: diag.Info, StateIfFailed: diag.Unknown,
+	Ref:         "RFC 7208 section 10.1.2",
 	Title:       "No sending address to examine, and none is needed",
 	Requirement: "The domain sends mail, which comes from some address",
 	Advice:      "Leave it: blocklists say nothing about a domain that sends no mail.",
 	Fails: func(r *ReputationReport) rule.Failures {
-		return rule.FailIf(r.quiet, "The domain sends no mail, as far as its records tell.")
+		return rule.FailIf(r.noSignOfMail, "The domain sends no mail, as far as its records tell.")
 	},
 }, {
 	Code: "score.address.none", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5782 section 2.1",
 	Title: "No sending address is known", Requirement: "An address that sends mail is known",
 	Advice: "Give the address of the host that sends the mail in the field ip, to have blocklists asked about it.",
 	Fails: func(r *ReputationReport) rule.Failures {
-		return rule.FailIf(len(r.Addresses) == 0 && r.open == nil && !r.quiet,
+		return rule.FailIf(len(r.Addresses) == 0 && r.mxErr == nil && !r.noSignOfMail,
 			"The request gave no address, and no mail server of the domain has one.")
 	},
 }, {
@@ -154,8 +155,8 @@ var reputationRules = append(rule.Rules[*ReputationReport]{{
 				"mail of the domain.",
 				r.service.Name)
 		}
-		if r.open != nil {
-			f[0].Detail += fmt.Sprintf(" More may be in use: a lookup failed (%s).", diag.Reason(r.open))
+		if r.mxErr != nil {
+			f[0].Detail += fmt.Sprintf(" More may be in use: a lookup failed (%s).", diag.Reason(r.mxErr))
 		}
 		return f
 	},

@@ -102,7 +102,7 @@ func (c Canonicalization) WriteBody(w io.Writer, body []byte) int64 {
 			out.endLine()
 		}
 		if c == Relaxed {
-			out.squeeze(line)
+			out.writeRelaxed(line)
 		} else {
 			out.write(line)
 		}
@@ -129,7 +129,7 @@ var crlf, space = []byte("\r\n"), []byte(" ")
 
 func (o *bodyWriter) endLine() { o.write(crlf) }
 
-func (o *bodyWriter) squeeze(line []byte) {
+func (o *bodyWriter) writeRelaxed(line []byte) {
 	blank := func(i int) bool { return i < len(line) && (line[i] == ' ' || line[i] == '\t') }
 	written := 0
 	for i := 0; i < len(line); i++ {
@@ -161,7 +161,7 @@ type bodyHashes struct {
 	sizes  map[Canonicalization]int64 // of the canonical bodies
 }
 
-func (b *bodyHashes) want(f bodyForm, length int64) {
+func (b *bodyHashes) request(f bodyForm, length int64) {
 	if b.wanted == nil {
 		b.wanted = map[bodyForm][]int64{}
 	}

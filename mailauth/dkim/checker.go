@@ -24,20 +24,20 @@ const timeout = 10 * time.Second
 // A Checker computes whether signatures over one message are valid, those of DKIM and those of ARC. Signatures
 // are added with [Checker.Add]; after [Checker.Gather] each can be checked.
 type Checker struct {
-	header     *header
-	body       []byte
-	headerOnly bool
-	bodies     bodyHashes
-	keys       map[diag.Name]*Published
-	tries      int                           // how many bytes of headers may still be hashed to find a cause
-	stories    map[bodyForm]map[string]story // what explains a body hash that does not match
+	header       *header
+	body         []byte
+	headerOnly   bool
+	bodies       bodyHashes
+	keys         map[diag.Name]*Published
+	hashBudget   int                                 // how many bytes of headers may still be hashed to find a cause
+	explanations map[bodyForm]map[string]explanation // what explains a body hash that does not match
 }
 
 // NewChecker returns a checker for a message. With headerOnly there is no body, rather than an empty one.
 func NewChecker(m *message.Message, headerOnly bool) *Checker {
 	return &Checker{
 		header: newHeader(slices.Clone(m.Fields)), body: m.Body, headerOnly: headerOnly, keys: map[diag.Name]*Published{},
-		tries: maxTriedHeader, stories: map[bodyForm]map[string]story{},
+		hashBudget: maxTriedHeader, explanations: map[bodyForm]map[string]explanation{},
 	}
 }
 
@@ -47,7 +47,7 @@ func (c *Checker) Add(s *Signature) {
 		c.keys[s.KeyName] = nil
 	}
 	if s.computable() && s.Kind != ARCSeal && !c.headerOnly {
-		c.bodies.want(s.bodyForm(), s.bodyLength())
+		c.bodies.request(s.bodyForm(), s.bodyLength())
 	}
 }
 
@@ -83,7 +83,7 @@ type Published struct {
 	Cause  Cause  // why there is no key to verify with; empty with one
 	Text   string // the same in a sentence
 
-	several []crypto.PublicKey // those of several records
+	ambiguousKeys []crypto.PublicKey // those of several records
 }
 
 const maxKeys = 4
@@ -91,42 +91,43 @@ const maxKeys = 4
 func (p *Published) read(a diag.Answer[*dns.TXT]) {
 	switch found := format.Find(a.Records); {
 	case a.Err() != nil:
-		p.lack(KeyUnknown, "The key at %s could not be looked up: %s.", p.Name, diag.Reason(a.Err()))
+		p.setCause(KeyUnknown, "The key at %s could not be looked up: %s.", p.Name, diag.Reason(a.Err()))
 	case len(a.Records) == 0 && a.NXDomain():
-		p.lack(KeyMissing, "There is no key: the name %s does not exist.", p.Name)
+		p.setCause(KeyMissing, "There is no key: the name %s does not exist.", p.Name)
 	case len(a.Records) == 0:
-		p.lack(KeyMissing, "There is no key: %s has no TXT record.", p.Name)
+		p.setCause(KeyMissing, "There is no key: %s has no TXT record.", p.Name)
 	case len(found.Records) > 1: // RFC 6376 section 3.6.2.2
-		p.lack(KeyAmbiguous, "There are %d keys at %s, of which verifiers may take any.", len(found.Records), p.Name)
+		p.setCause(KeyAmbiguous, "There are %d keys at %s, of which verifiers may take any.", len(found.Records), p.Name)
 		for _, record := range found.Records[:min(len(found.Records), maxKeys)] {
 			if key := ParseKey(record); key.Public != nil && key.Details.SizeBits <= maxRSABits {
-				p.several = append(p.several, key.Public)
+				p.ambiguousKeys = append(p.ambiguousKeys, key.Public)
 			}
 		}
 	case len(found.Records) == 1:
-		p.use(found.Records[0])
+		p.setRecord(found.Records[0])
 	case len(a.Records) == 1: // not a key, but verifiers read it as one
-		p.use(dnsmsg.TXT(a.Records[0]))
+		p.setRecord(dnsmsg.TXT(a.Records[0]))
 	default:
-		p.lack(KeyMissing, "There is no key: none of the %d TXT records at %s is one.", len(a.Records), p.Name)
+		p.setCause(KeyMissing, "There is no key: none of the %d TXT records at %s is one.", len(a.Records), p.Name)
 	}
 }
 
-func (p *Published) lack(cause Cause, format string, args ...any) {
+func (p *Published) setCause(cause Cause, format string, args ...any) {
 	p.Cause, p.Text = cause, fmt.Sprintf(format, args...)
 }
 
-func (p *Published) use(record string) {
+func (p *Published) setRecord(record string) {
 	p.Record, p.Key = record, ParseKey(record)
 	err, _ := p.Key.Err().(*keyError)
 	switch {
 	case err == nil && p.Key.Details.SizeBits > maxRSABits:
-		p.lack(KeyUnusable, "The key at %s has %d bits, more than verifiers compute with.", p.Name, p.Key.Details.SizeBits)
+		p.setCause(KeyUnusable, "The key at %s has %d bits, more than verifiers compute with.",
+			p.Name, p.Key.Details.SizeBits)
 	case err == nil, err.Reason == reasonSize:
 	case err.Reason == reasonRevoked:
-		p.lack(KeyRevoked, "The key at %s has been revoked: the value of p= is empty.", p.Name)
+		p.setCause(KeyRevoked, "The key at %s has been revoked: the value of p= is empty.", p.Name)
 	default:
-		p.lack(KeyUnusable, "The key at %s cannot be used: %s.", p.Name, err.Text)
+		p.setCause(KeyUnusable, "The key at %s cannot be used: %s.", p.Name, err.Text)
 	}
 }
 
@@ -135,7 +136,7 @@ func (p *Published) public() []crypto.PublicKey {
 	case p == nil:
 		return nil
 	case p.Key == nil:
-		return p.several
+		return p.ambiguousKeys
 	case p.Key.Public == nil || p.Key.Details.SizeBits > maxRSABits:
 		return nil
 	}

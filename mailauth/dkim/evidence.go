@@ -29,13 +29,13 @@ type evidence struct {
 	places   []place               // where else the record may have got to
 	others   []string              // selectors with keys, if this one has no key
 
-	quoted    bool          // the text was enclosed in quotation marks, which were removed
-	found     taglist.Found // what was meant as a key record
-	strangers []string      // the other TXT records at the selector
-	key       *Key          // if there is exactly one record
-	assembled string        // the record that its parts make in another order, or several records together
-	turned    string        // the beginning of the key, if it was found in the middle of it
-	repaired  string        // the record that was probably meant, if there is one that differs
+	quoted        bool          // the text was enclosed in quotation marks, which were removed
+	found         taglist.Found // what was meant as a key record
+	otherTexts    []string      // the other TXT records at the selector
+	key           *Key          // if there is exactly one record
+	assembled     string        // the record that its parts make in another order, or several records together
+	swappedPrefix string        // the beginning of the key, if it was found in the middle of it
+	repaired      string        // the record that was probably meant, if there is one that differs
 }
 
 type place struct {
@@ -49,8 +49,8 @@ func (e *evidence) addRecords(answer [][]string) {
 	slices.SortFunc(answer, slices.Compare) // resolvers change the order of records
 	for _, parts := range answer {
 		text := strings.Join(parts, "")
-		if !meant(text) && len(e.domain.String()) > 0 {
-			e.strangers = append(e.strangers, text)
+		if !resemblesRecord(text) && len(e.domain.String()) > 0 {
+			e.otherTexts = append(e.otherTexts, text)
 			continue
 		}
 		if e.found.Records = append(e.found.Records, text); len(e.found.Records) == 1 {
@@ -82,11 +82,11 @@ func (e *evidence) assemble() {
 	case keys == 1 && withoutKey == n-1 && n > 1: // tags in one record, the key in another
 		e.assembled = assemble(e.found.Records)
 	case keys > 0 || n == 0:
-	case n+len(e.strangers) > 1:
-		e.assembled = assemble(slices.Concat(e.found.Records, e.strangers))
+	case n+len(e.otherTexts) > 1:
+		e.assembled = assemble(slices.Concat(e.found.Records, e.otherTexts))
 	case repair(e.found.Records[0]) == "":
 		if e.assembled = assemble(e.found.Strings); e.assembled == "" {
-			e.assembled, e.turned = turn(e.found.Records[0])
+			e.assembled, e.swappedPrefix = swapHalves(e.found.Records[0])
 		}
 	}
 }
@@ -98,8 +98,8 @@ func (e *evidence) repair() {
 	case len(e.found.Records) > 1:
 		e.repaired = e.soleUsableRecord()
 	case e.key == nil || e.key.Revoked:
-	case e.found.Parted() != e.key.List.Text, slices.ContainsFunc(e.key.List.Faults, repairable):
-		e.repaired = repair(e.found.Parted(), allFlags...)
+	case e.found.Separated() != e.key.List.Text, slices.ContainsFunc(e.key.List.Faults, repairable):
+		e.repaired = repair(e.found.Separated(), allFlags...)
 	}
 }
 
@@ -158,10 +158,10 @@ func hasSingleRecord(e *evidence) bool { return e.key != nil }
 func inOrder(e *evidence) bool { return e.key != nil && e.assembled == "" }
 
 func (e *evidence) split() bool {
-	return e.assembled != "" && len(e.found.Records)+len(e.strangers) > 1
+	return e.assembled != "" && len(e.found.Records)+len(e.otherTexts) > 1
 }
 
-func (e *evidence) foreign() string {
+func (e *evidence) otherProtocol() string {
 	if kind := taglist.OtherKind(e.key.List.Text); kind != "a DKIM record" {
 		return kind
 	}

@@ -17,7 +17,7 @@ const (
 	maxTried       = 256 << 10 // bytes of a body that is hashed again and again, or decoded
 )
 
-type story struct {
+type explanation struct {
 	cause Cause
 	text  string
 }
@@ -33,23 +33,23 @@ func (c *Checker) explainBody(s *Signature) (Cause, string) {
 			"The body was changed after signing, within the first %d bytes that the signature covers.", *s.Length)
 	}
 	form := s.bodyForm()
-	if c.stories[form] == nil {
-		c.stories[form] = c.tryBodies(form, size)
+	if c.explanations[form] == nil {
+		c.explanations[form] = c.tryBodies(form, size)
 	}
-	if found, ok := c.stories[form][string(s.BodyHash)]; ok {
+	if found, ok := c.explanations[form][string(s.BodyHash)]; ok {
 		return found.cause, found.text
 	}
 	return BodyChanged, "The body was changed after signing: its hash is not the one in the signature (bh=)."
 }
 
 // tryBodies returns the hashes of what the body may have been before one of the usual changes.
-func (c *Checker) tryBodies(form bodyForm, size int64) map[string]story {
-	stories := map[string]story{}
+func (c *Checker) tryBodies(form bodyForm, size int64) map[string]explanation {
+	stories := map[string]explanation{}
 	try := func(canonical Canonicalization, body []byte, cause Cause, format string, args ...any) {
 		h := form.hash.New()
 		canonical.WriteBody(h, body)
 		if sum := string(h.Sum(nil)); stories[sum].cause == "" {
-			stories[sum] = story{cause, fmt.Sprintf(format, args...)}
+			stories[sum] = explanation{cause, fmt.Sprintf(format, args...)}
 		}
 	}
 	try(form.canonical, nil, EmptyBody,
@@ -86,19 +86,19 @@ func (c *Checker) tryBodies(form bodyForm, size int64) map[string]story {
 }
 
 // tryFooters adds the hashes of the body without its last lines: all in one pass.
-func (c *Checker) tryFooters(form bodyForm, size int64, stories map[string]story) {
+func (c *Checker) tryFooters(form bodyForm, size int64, stories map[string]explanation) {
 	var ends lineEnds
 	form.canonical.WriteBody(&ends, c.body)
 	var shorter bodyHashes
 	for _, at := range ends.last {
 		if at > 0 && at < size {
-			shorter.want(form, at)
+			shorter.request(form, at)
 		}
 	}
 	shorter.compute(c.body)
 	for length, sum := range shorter.sums[form] {
 		if length != whole && stories[string(sum)].cause == "" {
-			stories[string(sum)] = story{FooterAdded, fmt.Sprintf(
+			stories[string(sum)] = explanation{FooterAdded, fmt.Sprintf(
 				"A footer of %d bytes was added to the body after signing: without it the body is as signed.", size-length)}
 		}
 	}

@@ -33,8 +33,8 @@ func (c *Checker) tryHeaders(s *Signature, self int, same target) (Cause, string
 		size += len(c.header.fields[i].Raw)
 	}
 	try := func(canonical Canonicalization, signed []int, undone ...change) bool {
-		c.tries -= size
-		if c.tries < 0 {
+		c.hashBudget -= size
+		if c.hashBudget < 0 {
 			return false
 		}
 		defer c.undo(undone)()
@@ -44,18 +44,18 @@ func (c *Checker) tryHeaders(s *Signature, self int, same target) (Cause, string
 		return WrongCanonicalization, fmt.Sprintf("The signer canonicalized the header as %s, although c= says %s.",
 			other, s.Header)
 	}
-	for _, fewer := range c.fewer(signed, self) {
+	for _, fewer := range c.fieldSubsets(signed, self) {
 		for _, from := range c.rewritten(signed) {
 			for _, subject := range c.tagged(signed) {
 				if try(s.Header, fewer, from, subject) {
-					return c.found(signed, fewer, from, subject)
+					return c.headerCause(signed, fewer, from, subject)
 				}
 			}
 		}
 	}
 	for at := range signed[:min(len(signed), maxDropped)] {
 		if fewer := slices.Concat(signed[:at], signed[at+1:]); try(s.Header, fewer) {
-			return c.found(signed, fewer)
+			return c.headerCause(signed, fewer)
 		}
 	}
 	return "", ""
@@ -78,9 +78,9 @@ func (c *Checker) undo(changes []change) (redo func()) {
 	}
 }
 
-// fewer returns the signed fields, and which of them may have been there when the message was signed: those below
-// the signature, since servers put what they add in front; and those that are not of a mailing list.
-func (c *Checker) fewer(signed []int, self int) [][]int {
+// fieldSubsets returns the signed fields, and which of them may have been there when the message was signed: those
+// below the signature, since servers put what they add in front; and those that are not of a mailing list.
+func (c *Checker) fieldSubsets(signed []int, self int) [][]int {
 	below := slices.DeleteFunc(slices.Clone(signed), func(i int) bool { return i < self })
 	unlisted := slices.DeleteFunc(slices.Clone(signed), func(i int) bool {
 		name := strings.ToLower(c.header.fields[i].Name)
@@ -131,7 +131,7 @@ func (c *Checker) tagged(signed []int) []change {
 	return list
 }
 
-func (c *Checker) found(signed, fewer []int, changes ...change) (Cause, string) {
+func (c *Checker) headerCause(signed, fewer []int, changes ...change) (Cause, string) {
 	cause, texts := FieldAdded, []string{}
 	for _, ch := range changes {
 		if ch.original != nil {

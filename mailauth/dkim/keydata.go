@@ -86,7 +86,7 @@ func (k *Key) readData(p taglist.Tag) {
 	switch {
 	case k.Type == unknownType:
 	case k.Type != found.kind:
-		k.fault(otherType, p, k.claim()+", but p= holds "+found.kind.article()+" key")
+		k.fault(otherType, p, k.typeText()+", but p= holds "+found.kind.article()+" key")
 	case found.kind == Ed25519 && found.form != raw: // RFC 8463 section 4
 		k.fault(wrapped, p, "p= holds an Ed25519 key inside a SubjectPublicKeyInfo of 44 bytes, not its bare 32 bytes")
 	default:
@@ -111,7 +111,7 @@ func (k *Key) checkRSA(p taglist.Tag) {
 	}
 }
 
-func (k *Key) claim() string {
+func (k *Key) typeText() string {
 	if _, ok := k.List.Tag("k"); !ok {
 		return "the tag k= is left out, which means rsa"
 	}

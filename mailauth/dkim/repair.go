@@ -21,14 +21,14 @@ func repair(text string, flags ...string) string {
 	if len(text) > maxRecordLength || strings.Contains(text, "PRIVATE KEY") {
 		return ""
 	}
-	list := tidy(text)
+	list := normalize(text)
 	data, kind := wholeKey(&list, text)
 	if data == nil {
 		return ""
 	}
 	tags := []string{"v=" + version, "k=" + string(kind)}
 	for _, t := range list.Tags {
-		if kept := keep(&list, t, flags); kept != "" {
+		if kept := keptTag(&list, t, flags); kept != "" {
 			tags = append(tags, kept)
 		}
 	}
@@ -45,9 +45,9 @@ var allFlags = []string{"y", "s"}
 // armour are the lines around a key in a PEM file (RFC 7468 section 2).
 var armour = kit.Regexp(`-{2,}\s*(?:BEGIN|END)[A-Z ]*-{2,}`)
 
-// noise removes what gets into records in transit: characters of other notations, and characters that are invisible or
-// look like quotation marks.
-var noise = strings.NewReplacer(`"`, "", "'", "", `\`, "", "`", "",
+// strayCharacters removes what gets into records in transit: characters of other notations, and characters that
+// are invisible or look like quotation marks.
+var strayCharacters = strings.NewReplacer(`"`, "", "'", "", `\`, "", "`", "",
 	"\u201c", "", "\u201d", "", "\u201e", "", "\u2018", "",
 	"\u2019", "", "\u00ab", "", "\u00bb", "", "\ufeff", "", "\u200b", "", "\u00ad", "", "\u00a0", " ", "\uff1d", "=",
 	"\uff1b", ";")
@@ -55,14 +55,14 @@ var noise = strings.NewReplacer(`"`, "", "'", "", `\`, "", "`", "",
 // maxRepairs bounds how often a semicolon is put in; a record has eight tags.
 const maxRepairs = 16
 
-// tidy reads a text without what does not belong there, with the semicolons that are missing and the names of
+// normalize reads a text without what does not belong there, with the semicolons that are missing and the names of
 // the tags as DKIM writes them.
-func tidy(text string) taglist.List {
-	text = noise.Replace(taglist.Entities.Replace(strings.ToValidUTF8(text, "")))
+func normalize(text string) taglist.List {
+	text = strayCharacters.Replace(taglist.Entities.Replace(strings.ToValidUTF8(text, "")))
 	text = strings.TrimSpace(armour().ReplaceAllString(text, ""))
 	list := format.Parse(text)
 	for range maxRepairs {
-		i := slices.IndexFunc(list.Faults, func(f taglist.Fault) bool { return f.Kind == taglist.Unparted })
+		i := slices.IndexFunc(list.Faults, func(f taglist.Fault) bool { return f.Kind == taglist.MissingSemicolon })
 		if i < 0 {
 			break
 		}
@@ -80,8 +80,8 @@ func tidy(text string) taglist.List {
 	return list
 }
 
-// keep returns a tag of the old record as the new one has it, empty if it has no use there.
-func keep(l *taglist.List, t taglist.Tag, flags []string) string {
+// keptTag returns a tag of the old record as the new one has it, empty if it has no use there.
+func keptTag(l *taglist.List, t taglist.Tag, flags []string) string {
 	usual := map[string][]string{"v": nil, "k": nil, "p": nil, "g": nil, "h": {sha256}, "s": {"*", "email"}, "t": flags}
 	if known, ok := usual[t.Name]; ok {
 		var list []string
@@ -113,13 +113,13 @@ func wholeKey(l *taglist.List, text string) (data []byte, kind KeyType) {
 		}
 	}
 	if len(values) == 0 && !strings.ContainsAny(text, ";:") {
-		if data, kind = salvage(l.Text); kind != RSA { // of other texts, too, 32 bytes can be decoded
+		if data, kind = recoverKey(l.Text); kind != RSA { // of other texts, too, 32 bytes can be decoded
 			return nil, ""
 		}
 		return data, kind
 	}
 	for _, v := range values {
-		again, k := salvage(v)
+		again, k := recoverKey(v)
 		if again == nil || data != nil && string(again) != string(data) {
 			return nil, ""
 		}
@@ -128,8 +128,8 @@ func wholeKey(l *taglist.List, text string) (data []byte, kind KeyType) {
 	return data, kind
 }
 
-// salvage decodes a key that is whole, whatever happened to its base64, into the form that verifiers expect.
-func salvage(value string) (data []byte, kind KeyType) {
+// recoverKey decodes a key that is whole, whatever happened to its base64, into the form that verifiers expect.
+func recoverKey(value string) (data []byte, kind KeyType) {
 	if key := readSSH(value); key != nil {
 		return encoded(key)
 	}
@@ -186,11 +186,11 @@ func readSSH(value string) any {
 	return nil
 }
 
-func meant(text string) bool {
+func resemblesRecord(text string) bool {
 	if format.Is(text) || format.Resembles(text) != "" {
 		return true
 	}
-	list := tidy(text)
+	list := normalize(text)
 	if v, ok := list.Tag("v"); ok && !strings.Contains(strings.ToUpper(v.Value), "DKIM") {
 		return false // a record of another protocol
 	}
@@ -212,7 +212,7 @@ func assemble(parts []string) string {
 		return ""
 	}
 	whole := ""
-	for _, text := range orders(parts) {
+	for _, text := range permutations(parts) {
 		switch record := repair(text, allFlags...); {
 		case record == "" || record == whole:
 		case whole != "":
@@ -224,19 +224,19 @@ func assemble(parts []string) string {
 	return whole
 }
 
-// maxTurns bounds the places at which a key may begin: by chance, base64 matches once in 100,000 characters.
-const maxTurns = 8
+// maxSwaps bounds the places at which a key may begin: by chance, base64 matches once in 100,000 characters.
+const maxSwaps = 8
 
-// turn swaps the halves of a key that were joined in the wrong order: the common prefix of RSA keys is in the middle.
-// It returns the record and that prefix, or empty strings.
-func turn(text string) (record, beginning string) {
-	list := tidy(text)
+// swapHalves swaps the halves of a key that were joined in the wrong order: the common prefix of RSA keys is in
+// the middle. It returns the record and that prefix, or empty strings.
+func swapHalves(text string) (record, beginning string) {
+	list := normalize(text)
 	p, ok := list.Tag("p")
 	if !ok {
 		return "", ""
 	}
 	tried := 0
-	for i := 1; i < len(p.Value) && tried < maxTurns; i++ {
+	for i := 1; i < len(p.Value) && tried < maxSwaps; i++ {
 		if !strings.HasPrefix(p.Value[i:], "MII") && !strings.HasPrefix(p.Value[i:], "MIG") {
 			continue
 		}
@@ -249,13 +249,13 @@ func turn(text string) (record, beginning string) {
 	return "", ""
 }
 
-// orders joins the parts of a text in every order.
-func orders(parts []string) (texts []string) {
+// permutations joins the parts of a text in every order.
+func permutations(parts []string) (texts []string) {
 	if len(parts) == 1 {
 		return parts
 	}
 	for i, first := range parts {
-		for _, rest := range orders(slices.Concat(parts[:i], parts[i+1:])) {
+		for _, rest := range permutations(slices.Concat(parts[:i], parts[i+1:])) {
 			texts = append(texts, first+rest)
 		}
 	}

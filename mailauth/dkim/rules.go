@@ -16,15 +16,15 @@ import (
 )
 
 var rules = sync.OnceValue(func() rule.Rules[*evidence] {
-	return slices.Concat(lookupRules, atTarget(slices.Concat(recordRules, syntaxRules,
+	return slices.Concat(lookupRules, withAliasAdvice(slices.Concat(recordRules, syntaxRules,
 		keyRules.With(rule.Rule[*evidence]{Category: factorKey, When: hasUsableKey}),
 		strengthRules.With(rule.Rule[*evidence]{Category: factorStrength, When: isRSA}),
 		useRules.With(rule.Rule[*evidence]{Category: factorUse, When: hasUsableKey})))).Reading(fromRecord)
 })
 
-// atTarget adds to rules about a record who can change it, if the selector is an alias (CNAME) into another
+// withAliasAdvice adds to rules about a record who can change it, if the selector is an alias (CNAME) into another
 // organization: nothing can be published at the alias (RFC 1034 section 3.6.2), and the key is not the domain's own.
-func atTarget(rules rule.Rules[*evidence]) rule.Rules[*evidence] {
+func withAliasAdvice(rules rule.Rules[*evidence]) rule.Rules[*evidence] {
 	for i := range rules {
 		fails, severity := rules[i].Fails, rules[i].Severity
 		rules[i].Fails = func(e *evidence) rule.Failures {
@@ -35,7 +35,7 @@ func atTarget(rules rule.Rules[*evidence]) rule.Rules[*evidence] {
 			for i := range list {
 				list[i].Suggested = ""
 				if severity > diag.Info {
-					list[i].Advice = e.adviceAtTarget()
+					list[i].Advice = e.aliasAdvice()
 				}
 			}
 			return list
@@ -44,7 +44,7 @@ func atTarget(rules rule.Rules[*evidence]) rule.Rules[*evidence] {
 	return rules
 }
 
-func (e *evidence) adviceAtTarget() string {
+func (e *evidence) aliasAdvice() string {
 	s := e.service()
 	if s == nil {
 		return fmt.Sprintf("Have the operator of %s, to which the CNAME of the selector leads, correct the key: it is "+
@@ -76,12 +76,12 @@ var syntaxRules = rule.Rules[*evidence]{
 					"files only.").About("v").Suggesting(cmp.Or(e.repaired, e.key.List.Text))
 			}
 			list := tagRules.Faults(taglist.Misplaced)(e)
-			if len(list) == 0 && e.masked() {
+			if len(list) == 0 && e.hasHiddenPrefix() {
 				list = rule.Fail("").Suggesting(e.repaired)
 			}
 			for i := range list {
 				list[i].Detail = e.beginning()
-				if kind := e.foreign(); kind != "" {
+				if kind := e.otherProtocol(); kind != "" {
 					list[i].Detail = "The text is " + kind + ", not the record of a DKIM key."
 					list[i].Advice = "Enter the TXT record at the selector, below _domainkey: it has the public key in p=."
 				}
@@ -91,8 +91,8 @@ var syntaxRules = rule.Rules[*evidence]{
 	}),
 	tagRules.Syntax(rule.Rule[*evidence]{
 		Code: "dkim.record.syntax", Severity: diag.Error, Weight: 8, Category: factorSyntax,
-		When: func(e *evidence) bool { return inOrder(e) && !e.bare() && e.foreign() == "" },
-	}, taglist.Empty, taglist.NoEquals, taglist.BadName, taglist.BadValue, taglist.Unparted, badList),
+		When: func(e *evidence) bool { return inOrder(e) && !e.isBareKey() && e.otherProtocol() == "" },
+	}, taglist.Empty, taglist.NoEquals, taglist.BadName, taglist.BadValue, taglist.MissingSemicolon, badList),
 	tagRules.Repeated(rule.Rule[*evidence]{
 		Code: "dkim.record.repeated", Severity: diag.Error, Weight: 2, Category: factorSyntax, When: inOrder,
 	}),
@@ -135,11 +135,11 @@ func granularity(value string) string {
 	return "no local parts but those that match " + phrase.Quote(value)
 }
 
-// masked reports whether a quotation mark or an invisible character precedes the v, so that v is not the name of the
-// first tag.
-func (e *evidence) masked() bool {
+// hasHiddenPrefix reports whether a quotation mark or an invisible character precedes the v, so that v is not the
+// name of the first tag.
+func (e *evidence) hasHiddenPrefix() bool {
 	_, ok := e.key.List.Tag("v")
-	return !ok && strings.HasPrefix(noise.Replace(e.key.List.Text), "v=")
+	return !ok && strings.HasPrefix(strayCharacters.Replace(e.key.List.Text), "v=")
 }
 
 // inQuotes reports whether quotation marks keep the record from beginning as it should.
@@ -160,7 +160,7 @@ func (e *evidence) beginning() string {
 			"which are not part of a record."
 	case why != "":
 		return "The record does not begin with v=DKIM1: " + why + "."
-	case e.masked():
+	case e.hasHiddenPrefix():
 		first, _ := utf8.DecodeRuneInString(text)
 		return fmt.Sprintf("The record does not begin with v=DKIM1: the character %U stands before it.", first)
 	default:
@@ -168,7 +168,7 @@ func (e *evidence) beginning() string {
 	}
 }
 
-func (e *evidence) bare() bool {
+func (e *evidence) isBareKey() bool {
 	return e.key != nil && len(e.key.List.Tags) == 0 && repair(e.key.List.Text) != ""
 }
 
@@ -261,7 +261,7 @@ var lookupRules = rule.Rules[*evidence]{ground.NoDomain(rule.Rule[*evidence]{
 	When: func(e *evidence) bool { return !aliased(e) || e.txt.Exists() },
 	Fails: func(e *evidence) rule.Failures {
 		f := missing(e)
-		if found := e.elsewhere(); len(f) > 0 && len(found) > 0 {
+		if found := e.failMisplaced(); len(f) > 0 && len(found) > 0 {
 			f[0].Detail += " " + found[0].Detail
 			f[0].Target, f[0].Suggested = found[0].Target, found[0].Suggested
 			f[0].Advice = "Move the record to the selector's name. Many control panels add the domain themselves: enter only " +
@@ -272,12 +272,12 @@ var lookupRules = rule.Rules[*evidence]{ground.NoDomain(rule.Rule[*evidence]{
 }}
 
 func missing(e *evidence) rule.Failures {
-	if len(e.strangers) > 0 && len(e.found.Records) == 0 {
+	if len(e.otherTexts) > 0 && len(e.found.Records) == 0 {
 		where := ""
 		if fromWildcard(e) {
 			where = "comes from a wildcard and "
 		}
-		return rule.Fail("The TXT record at %s %sis not a DKIM key: %q.", e.name(), where, phrase.Quote(e.strangers[0]))
+		return rule.Fail("The TXT record at %s %sis not a DKIM key: %q.", e.name(), where, phrase.Quote(e.otherTexts[0]))
 	}
 	more := "."
 	switch {
@@ -291,7 +291,7 @@ func missing(e *evidence) rule.Failures {
 	return rule.FailIf(len(e.found.Records) == 0, "There is no TXT record at %s%s", e.name(), more)
 }
 
-func (e *evidence) elsewhere() rule.Failures {
+func (e *evidence) failMisplaced() rule.Failures {
 	return rule.FailEach(e.places, func(p place) rule.Failures {
 		for _, text := range textsOf(p.answer) {
 			k := ParseKey(text)
@@ -315,7 +315,7 @@ var recordRules = rule.Rules[*evidence]{
 		When: func(e *evidence) bool { return lookedUp(e) && len(e.found.Records) > 0 },
 		Fails: func(e *evidence) rule.Failures {
 			return rule.FailIf(e.split(), "The key is spread over the %d TXT records at %s, which only together are one record.",
-				len(e.found.Records)+len(e.strangers), e.name()).Suggesting(e.repaired)
+				len(e.found.Records)+len(e.otherTexts), e.name()).Suggesting(e.repaired)
 		},
 	},
 	tagRules.Multiple(rule.Rule[*evidence]{
@@ -335,7 +335,7 @@ var recordRules = rule.Rules[*evidence]{
 		Requirement: "The key record is the only TXT record at the selector",
 		Advice:      "Remove the other record: TXT records at a selector must be unique, and some verifiers join them all.",
 		Fails: func(e *evidence) rule.Failures {
-			return rule.FailEach(e.strangers, func(text string) rule.Failures {
+			return rule.FailEach(e.otherTexts, func(text string) rule.Failures {
 				return rule.Fail("Beside the key there is another TXT record at %s: %q.", e.name(), phrase.Quote(text))
 			})
 		},
@@ -349,7 +349,7 @@ var recordRules = rule.Rules[*evidence]{
 			return hasSingleRecord(e) && (len(e.found.Strings) > 1 || e.assembled != "") && !e.split()
 		},
 		Fails: func(e *evidence) rule.Failures {
-			if at := e.turned; at != "" {
+			if at := e.swappedPrefix; at != "" {
 				return rule.Fail("The parts of the public key are in the wrong order: %s, the beginning of an RSA key, stands in "+
 					"the middle of p=.", at).Suggesting(e.repaired)
 			}

@@ -39,16 +39,16 @@ var keyRules = rule.Rules[*evidence]{{
 	Code: "dkim.key.missing", Severity: diag.Critical, Weight: 10, Ref: keySection,
 	Title: "DKIM record has no public key (p=)", Requirement: "The record has the tag p",
 	Advice: "Add the tag p with the public key, its name in lower case: verifiers ignore a record without it.",
-	When:   func(e *evidence) bool { return inOrder(e) && e.foreign() == "" },
+	When:   func(e *evidence) bool { return inOrder(e) && e.otherProtocol() == "" },
 	Fails: func(e *evidence) rule.Failures {
 		list := tagRules.Faults(noKey)(e).About("p")
 		if len(list) == 0 {
 			return nil
 		}
-		if e.bare() && readSSH(e.key.List.Text) != nil { // bare: it can be read
+		if e.isBareKey() && readSSH(e.key.List.Text) != nil { // bare: it can be read
 			list[0].Detail = "The text is a public key in the format of OpenSSH, not the record of a DKIM key."
 			list[0].Advice = adviceSSH
-		} else if e.bare() {
+		} else if e.isBareKey() {
 			list[0].Detail = "The text is a public key alone, without the tags v=DKIM1; k=rsa; p= before it."
 		}
 		for _, t := range e.key.List.Tags {
@@ -204,12 +204,12 @@ var useRules = rule.Rules[*evidence]{{
 	When: hasKeyData,
 	Fails: func(e *evidence) rule.Failures {
 		return e.in("t",
-			rule.FailIf(e.key.testing(), "The flag t=y says that the domain is testing DKIM.")).Suggesting(e.tested())
+			rule.FailIf(e.key.testing(), "The flag t=y says that the domain is testing DKIM.")).Suggesting(e.withoutTestFlag())
 	},
 }}
 
-// tested returns the record without the flag y, if verifiers can use it.
-func (e *evidence) tested() string {
+// withoutTestFlag returns the record without the flag y, if verifiers can use it.
+func (e *evidence) withoutTestFlag() string {
 	if e.key.Err() != nil {
 		return ""
 	}

@@ -130,7 +130,7 @@ func ParseSignature(kind SignatureKind, value string) *Signature {
 // value that it is part of.
 func (s *Signature) counts(f taglist.Fault) bool {
 	switch f.Kind {
-	case taglist.Misplaced, taglist.Unparted:
+	case taglist.Misplaced, taglist.MissingSemicolon:
 		return false
 	case taglist.BadValue:
 		at := f.Offset

@@ -20,15 +20,15 @@ func (e *evidence) correct() string {
 	if len(texts) == 0 || e.aliased() {
 		return ""
 	}
-	d, ok := mend(texts[0])
+	d, ok := repair(texts[0])
 	for _, text := range texts[1:] {
-		more, readable := mend(text)
+		more, readable := repair(text)
 		ok = ok && readable
-		d = merged(d, more)
+		d = mergeDrafts(d, more)
 	}
 	if !ok {
 		strict := func(text string) bool { return strictWord().MatchString(text) }
-		e.dormant = e.today().Domain == policy.None && slices.ContainsFunc(texts, strict)
+		e.latentPolicy = e.policiesInForce().Domain == policy.None && slices.ContainsFunc(texts, strict)
 		return ""
 	}
 	if _, has := d.Get("p"); !has {
@@ -38,10 +38,10 @@ func (e *evidence) correct() string {
 		d.SetFirst(1, "p", value) // RFC 7489 section 6.4
 	}
 	meant := d.String()
-	limit(&d, e.today())
-	e.dormant = d.String() != meant
+	limitPolicies(&d, e.policiesInForce())
+	e.latentPolicy = d.String() != meant
 	if p, _ := d.Get("p"); p == string(policy.None) && e.location != "" {
-		if _, asked := d.Get("rua"); !asked && !e.reachable() {
+		if _, asked := d.Get("rua"); !asked && !e.mayHaveMailbox() {
 			return "" // a record that neither protects nor reports
 		} else if !asked {
 			d.Set("rua", e.mailbox())
@@ -58,18 +58,18 @@ func (e *evidence) correct() string {
 
 // complete prints a draft without the tags that no receiver knows; empty if that is not valid.
 func complete(d policy.Draft) string {
-	d = slices.DeleteFunc(d, func(s policy.Setting) bool { return !known(strings.ToLower(s.Tag)) })
+	d = slices.DeleteFunc(d, func(s policy.Setting) bool { return !isKnownTag(strings.ToLower(s.Tag)) })
 	if value, ok := d.Get("p"); ok {
 		d.SetFirst(1, "p", value) // RFC 7489 section 6.4
 	}
-	if s := d.String(); sound(s) {
+	if s := d.String(); isValidText(s) {
 		return s
 	}
 	return ""
 }
 
-// reachable reports whether a mailbox for reports may be at the domain of the record, as far as is known.
-func (e *evidence) reachable() bool {
+// mayHaveMailbox reports whether a mailbox for reports may be at the domain of the record, as far as is known.
+func (e *evidence) mayHaveMailbox() bool {
 	receives, known := e.mail.Receives()
 	return e.offline || !e.inherited() && (receives || !known)
 }
@@ -84,10 +84,10 @@ func (e *evidence) sources() []string {
 	return slices.Concat(texts, e.fragments)
 }
 
-// today are the policies that receivers apply now, but for t and pct.
-func (e *evidence) today() policy.Policies {
+// policiesInForce returns the policies that receivers apply now, but for t and pct.
+func (e *evidence) policiesInForce() policy.Policies {
 	switch {
-	case tagRules.One(e) && len(e.record.Repeated()) > 0: // receivers that still use it use the first of two tags
+	case tagRules.HasOne(e) && len(e.record.Repeated()) > 0: // receivers that still use it use the first of two tags
 		r := policy.Parse(policy.DraftOf(&e.record.List).String())
 		return r.Reading(policy.RFC9989).Requested
 	case !e.reading.Usable:
@@ -100,8 +100,8 @@ func (e *evidence) today() policy.Policies {
 	}
 }
 
-// limit lowers the policies of a draft to those that are applied today.
-func limit(d *policy.Draft, today policy.Policies) {
+// limitPolicies lowers the policies of a draft to those that are applied today.
+func limitPolicies(d *policy.Draft, today policy.Policies) {
 	for _, one := range []struct {
 		tag  string
 		of   func(policy.Policies) policy.Policy
@@ -118,7 +118,7 @@ func limit(d *policy.Draft, today policy.Policies) {
 	}
 }
 
-func sound(text string) bool {
+func isValidText(text string) bool {
 	e := evidence{offline: true, found: policy.Format.Read(text)}
 	r := policy.Read(e.found.List)
 	e.record, e.reading = &r, r.Reading(policy.RFC9989)
@@ -133,23 +133,23 @@ var (
 	tagInside    = kit.Regexp(`(?i)[\s,]+(?:` + strings.Join(tags, "|") + `)\s*=`)
 )
 
-func mend(text string) (d policy.Draft, ok bool) {
+func repair(text string) (d policy.Draft, ok bool) {
 	d = policy.Draft{{Tag: "v", Value: policy.Format.Version}}
 	last := ""
-	for _, piece := range pieces(policy.RestoreColons(text)) {
+	for _, piece := range splitTags(policy.RestoreColons(text)) {
 		piece = strings.TrimRight(piece, " ,")
 		name, value, ok := strings.Cut(piece, "=")
-		name, value = plain(name), strings.TrimSpace(value)
+		name, value = normalizeName(name), strings.TrimSpace(value)
 		if !ok && (last == "rua" || last == "ruf") && strings.Contains(piece, "@") {
 			name, value = last, piece // a semicolon instead of a comma
-		} else if !ok && known(strings.ToLower(piece)) {
+		} else if !ok && isKnownTag(strings.ToLower(piece)) {
 			continue // a tag without a value has no effect
-		} else if word, rest, found := strings.Cut(piece, ":"); !ok && found && known(meant(plain(word))) {
-			name, value = plain(word), strings.TrimSpace(rest)
+		} else if word, rest, found := strings.Cut(piece, ":"); !ok && found && isKnownTag(intendedTag(normalizeName(word))) {
+			name, value = normalizeName(word), strings.TrimSpace(rest)
 		} else if !ok {
 			return nil, false
 		}
-		last = meant(name)
+		last = intendedTag(name)
 		if !assign(&d, last, value) {
 			return nil, false
 		}
@@ -159,12 +159,12 @@ func mend(text string) (d policy.Draft, ok bool) {
 
 var tags = kit.Map(policy.Format.Tags, func(d taglist.Definition) string { return d.Name })
 
-func plain(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
+func normalizeName(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
-func known(name string) bool { return slices.Contains(tags, name) }
+func isKnownTag(name string) bool { return slices.Contains(tags, name) }
 
-// pieces splits a text into its tags, without the version, whatever separates them.
-func pieces(text string) []string {
+// splitTags splits a text into its tags, without the version, whatever separates them.
+func splitTags(text string) []string {
 	text = strings.Map(func(r rune) rune {
 		switch {
 		case r == '\'':
@@ -179,7 +179,7 @@ func pieces(text string) []string {
 	return taglist.Pieces(zoneFileLine().ReplaceAllString(text, ""), versionLike(), tagInside())
 }
 
-func meant(name string) string {
+func intendedTag(name string) string {
 	if name == "policy" {
 		return "p"
 	}
@@ -211,9 +211,9 @@ func assign(d *policy.Draft, name, value string) bool {
 		}
 		return ok
 	case "adkim", "aspf", "psd", "t", "fo", "pct":
-		if r := policy.Parse("v=DMARC1; p=none; " + name + "=" + lower); !repeated && harmless(&r) {
+		if r := policy.Parse("v=DMARC1; p=none; " + name + "=" + lower); !repeated && hasNoFaults(&r) {
 			d.Set(name, lower)
-		} else if name == "fo" && !repeated && fault(&r, policy.Contradicted) {
+		} else if name == "fo" && !repeated && hasFault(&r, policy.Contradicted) {
 			d.Set(name, strings.Join(slices.DeleteFunc(r.FailureOptions, func(o string) bool { return o == "0" }), ":"))
 		}
 		if lower == "100" {
@@ -230,13 +230,13 @@ func assign(d *policy.Draft, name, value string) bool {
 	return true
 }
 
-func harmless(r *policy.Record) bool { return len(r.List.Faults) == 0 }
+func hasNoFaults(r *policy.Record) bool { return len(r.List.Faults) == 0 }
 
-func fault(r *policy.Record, k taglist.Kind) bool {
+func hasFault(r *policy.Record, k taglist.Kind) bool {
 	return slices.ContainsFunc(r.List.Faults, func(f taglist.Fault) bool { return f.Kind == k })
 }
 
-func merged(d, more policy.Draft) policy.Draft {
+func mergeDrafts(d, more policy.Draft) policy.Draft {
 	for _, s := range more {
 		if s.Tag != "psd" { // it moves the organizational domain, and needs a thought of its own
 			assign(&d, s.Tag, s.Value)
@@ -245,10 +245,10 @@ func merged(d, more policy.Draft) policy.Draft {
 	return d
 }
 
-// with returns the record with tags set, given as pairs with their values, corrected in all else; empty if that is not
-// valid.
-func (e *evidence) with(tags ...string) string {
-	d, ok := mend(e.found.List.Text)
+// recordWith returns the record with tags set, given as pairs with their values, corrected in all else; empty if
+// that is not valid.
+func (e *evidence) recordWith(tags ...string) string {
+	d, ok := repair(e.found.List.Text)
 	if !ok || e.aliased() {
 		return ""
 	}

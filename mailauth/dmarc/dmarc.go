@@ -128,11 +128,11 @@ func Validate(req ValidateRequest) (*Analysis, error) {
 		}
 	}
 	record := policy.Parse(text)
-	if tagRules.One(e) {
+	if tagRules.HasOne(e) {
 		record = policy.Read(e.found.List)
 		e.found.List = record.List
 	}
-	e.judged(&record)
+	e.setRecord(&record)
 	return &Analysis{strings.ToValidUTF8(text, "\uFFFD"), e.details()}, nil
 }
 

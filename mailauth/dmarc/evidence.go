@@ -21,13 +21,13 @@ type evidence struct {
 	offline bool // only a text is known
 	now     time.Time
 	// What receivers use: found are the records at the name that decides, record the one that applies.
-	found     taglist.Found
-	record    *policy.Record
-	reading   policy.Reading // by RFC 9989
-	older     policy.Reading // by RFC 7489
-	location  string         // domain of the record; empty if unknown
-	suggested string         // the record as it should be written; empty if unknown
-	dormant   bool           // the text requests more than is in force, and gets it once corrected
+	found         taglist.Found
+	record        *policy.Record
+	reading       policy.Reading // by RFC 9989
+	legacyReading policy.Reading // by RFC 7489
+	location      string         // domain of the record; empty if unknown
+	suggested     string         // the record as it should be written; empty if unknown
+	latentPolicy  bool           // the text requests more than is in force, and gets it once corrected
 	// What a lookup adds.
 	discovery    *policy.Discovery
 	own          *policy.Step // at the domain itself
@@ -49,9 +49,9 @@ type destination struct {
 	consent  policy.Consent
 }
 
-func (e *evidence) judged(r *policy.Record) {
+func (e *evidence) setRecord(r *policy.Record) {
 	e.record = r
-	e.reading, e.older = r.Reading(policy.RFC9989), r.Reading(policy.RFC7489)
+	e.reading, e.legacyReading = r.Reading(policy.RFC9989), r.Reading(policy.RFC7489)
 	e.suggested = e.correct()
 }
 
@@ -83,7 +83,8 @@ func (e *evidence) nonexistent() bool {
 
 // missing reports whether it is known that no record applies to the domain.
 func (e *evidence) missing() bool {
-	return !e.offline && fresh(e) && e.own.Err() == nil && e.discovery.Tree.PolicyErr == nil && e.elsewhere.Unknown == ""
+	return !e.offline && isUnconfigured(e) && e.own.Err() == nil && e.discovery.Tree.PolicyErr == nil &&
+		e.elsewhere.Unknown == ""
 }
 
 const (
@@ -120,13 +121,14 @@ func (e *evidence) Unanswered() []rule.Source {
 }
 
 // serious are the faults that make a record invalid: the tag has no effect.
-var serious = []taglist.Kind{taglist.NoEquals, taglist.BadName, taglist.BadValue, taglist.Unparted, taglist.Repeated,
+var serious = []taglist.Kind{taglist.NoEquals, taglist.BadName, taglist.BadValue,
+	taglist.MissingSemicolon, taglist.Repeated,
 	policy.BadPolicy, policy.BadAlignment, policy.BadFlag, policy.BadURI}
 
 func (e *evidence) valid() bool {
 	unpublishable := func(s string) bool { return len(s) > dnsmsg.MaxTXTString }
 	faulty := func(f taglist.Fault) bool { return slices.Contains(serious, f.Kind) }
-	return tagRules.One(e) && e.reading.Usable && !slices.ContainsFunc(e.record.List.Faults, faulty) &&
+	return tagRules.HasOne(e) && e.reading.Usable && !slices.ContainsFunc(e.record.List.Faults, faulty) &&
 		!slices.ContainsFunc(e.found.Strings, unpublishable)
 }
 
@@ -222,7 +224,7 @@ func (e *evidence) find() {
 			e.found = step.Found
 		}
 		e.found.List = step.Record.List
-		e.judged(step.Record)
+		e.setRecord(step.Record)
 		return
 	}
 	e.suggested = e.correct()

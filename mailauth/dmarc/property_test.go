@@ -154,12 +154,12 @@ func TestCorrectionIsFinal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := &evidence{offline: true, found: policy.Format.Read(draws.Draw(t, "record"))}
 		r := policy.Read(e.found.List)
-		if e.judged(&r); e.suggested == "" {
+		if e.setRecord(&r); e.suggested == "" {
 			return
 		}
 		again := &evidence{offline: true, found: policy.Format.Read(e.suggested)}
 		r = policy.Read(again.found.List)
-		again.judged(&r)
+		again.setRecord(&r)
 		require.Empty(t, again.suggested, "%q", e.suggested)
 	})
 }

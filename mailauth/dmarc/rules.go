@@ -57,8 +57,8 @@ func correcting(list rule.Rules[*evidence]) rule.Rules[*evidence] {
 						", of which " + e.own.Name +
 						" is an alias. "
 				}
-				if e.dormant {
-					after = " The corrected record takes effect at once: keep p=" + string(e.today().Domain) +
+				if e.latentPolicy {
+					after = " The corrected record takes effect at once: keep p=" + string(e.policiesInForce().Domain) +
 						" until the reports show that all senders pass."
 				}
 				if before+after != "" {
@@ -81,10 +81,10 @@ var tagRules = taglist.Finder[*evidence]{
 	Elsewhere: func(e *evidence) *taglist.Elsewhere { return &e.elsewhere },
 }
 
-func online(e *evidence) bool { return !e.offline }
+func lookedUp(e *evidence) bool { return !e.offline }
 
 // usable reports whether receivers of RFC 9989 use the record.
-func usable(e *evidence) bool { return tagRules.One(e) && e.reading.Usable }
+func usable(e *evidence) bool { return tagRules.HasOne(e) && e.reading.Usable }
 
 func suggesting(fails func(*evidence) rule.Failures) func(*evidence) rule.Failures {
 	return func(e *evidence) rule.Failures { return fails(e).Suggesting(e.suggested) }
@@ -95,11 +95,11 @@ var lookupRules = rule.Rules[*evidence]{{
 	Title: "DMARC record could not be looked up", Requirement: "The name servers answer for the DMARC record",
 	Advice: "Check that every name server of the domain answers TXT queries: until then receivers may defer its mail " +
 		"or apply no policy.",
-	When: online, Fails: func(e *evidence) rule.Failures {
+	When: lookedUp, Fails: func(e *evidence) rule.Failures {
 		switch err := e.own.Err(); {
 		case err != nil:
 			return rule.Fail("The TXT lookup of %s failed: %s.", e.own.Name, diag.Reason(err)).Because(err)
-		case e.elsewhere.Unknown != "" && fresh(e) && e.discovery.Tree.PolicyErr == nil && !e.nonexistent():
+		case e.elsewhere.Unknown != "" && isUnconfigured(e) && e.discovery.Tree.PolicyErr == nil && !e.nonexistent():
 			return rule.Fail("There is no record at %s, and whether there is one at a wrong name is not known: %s.", e.own.Name,
 				e.elsewhere.Unknown)
 		default:
@@ -147,7 +147,7 @@ var mailRules = rule.Rules[*evidence]{{
 		"the domain has mail.",
 	When: func(e *evidence) bool { // once is enough: absence and destinations of reports speak of it themselves
 		itself := func(d destination) bool { return d.domain == e.domain.String() }
-		return online(e) && !(e.record == nil && fresh(e)) && !slices.ContainsFunc(e.destinations, itself)
+		return lookedUp(e) && !(e.record == nil && isUnconfigured(e)) && !slices.ContainsFunc(e.destinations, itself)
 	},
 	Fails: func(e *evidence) rule.Failures {
 		why := e.mail.Unknown()
@@ -155,7 +155,7 @@ var mailRules = rule.Rules[*evidence]{{
 	},
 }}
 
-func fresh(e *evidence) bool {
+func isUnconfigured(e *evidence) bool {
 	return e.record == nil && len(e.found.Records)+len(e.found.Strays) == 0 && len(e.elsewhere.Places) == 0 &&
 		!e.aliased()
 }
@@ -163,8 +163,8 @@ func fresh(e *evidence) bool {
 // aliased reports whether the name of the record is an alias, so that the record itself is at another name.
 func (e *evidence) aliased() bool { return !e.offline && len(tagRules.Aliases(e)) > 0 }
 
-// parked reports whether the domain is known to receive no mail.
-func parked(e *evidence) bool {
+// receivesNoMail reports whether the domain is known to receive no mail.
+func receivesNoMail(e *evidence) bool {
 	receives, known := e.mail.Receives()
 	return !e.offline && known && !receives
 }
@@ -176,20 +176,20 @@ func suffix(e *evidence) bool { return policy.IsPublicSuffix(e.domain.String()) 
 const leaveSuffix = "Leave it unless you operate this public suffix. Its record declares psd=y, and applies to every " +
 	"domain below it that has none of its own: begin with p=none and a mailbox for reports."
 
-var unplaced = tagRules.Location(rule.Rule[*evidence]{})
+var locationRule = tagRules.Location(rule.Rule[*evidence]{})
 
-// unwritten reports whether the name has no record, nor a text that was meant as one, and none of a parent applies.
-func unwritten(e *evidence) bool {
+// isUnpublished reports whether the name has no record, nor a text that was meant as one, and none of a parent applies.
+func isUnpublished(e *evidence) bool {
 	return len(e.found.Records)+len(e.found.Strays) == 0 && e.record == nil
 }
 
 var absenceRules = rule.Rules[*evidence]{tagRules.Location(rule.Rule[*evidence]{
 	Code: "dmarc.record.location", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
-	Ref: "RFC 9989 section 4.5", When: unwritten,
+	Ref: "RFC 9989 section 4.5", When: isUnpublished,
 	Advice: "Move the record to _dmarc below the domain: receivers look nowhere else. Once it is there it takes " +
 		"effect, so publish it with p=none first and raise p when the reports show that all senders pass.",
 	Fails: func(e *evidence) rule.Failures {
-		f := unplaced.Fails(e)
+		f := locationRule.Fails(e)
 		for i := range f {
 			if suffix(e) && e.suggested == "" {
 				f[i].Advice = leaveSuffix
@@ -199,7 +199,7 @@ var absenceRules = rule.Rules[*evidence]{tagRules.Location(rule.Rule[*evidence]{
 	},
 }), tagRules.Alias(rule.Rule[*evidence]{
 	Code: "dmarc.record.alias", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
-	Requirement: "An alias at _dmarc leads to a DMARC record", When: unwritten,
+	Requirement: "An alias at _dmarc leads to a DMARC record", When: isUnpublished,
 }), {
 	Code: "dmarc.record.missing", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
 	Ref:   "RFC 9989 section 4.10.1",
@@ -207,7 +207,7 @@ var absenceRules = rule.Rules[*evidence]{tagRules.Location(rule.Rule[*evidence]{
 	Advice: "Publish a TXT record at _dmarc with p=none and a mailbox for reports, such as the suggested one. Create " +
 		"the mailbox first, and raise p once the reports show that all your senders pass.",
 	When: func(e *evidence) bool {
-		return !parked(e) && !suffix(e) && (e.record != nil || fresh(e))
+		return !receivesNoMail(e) && !suffix(e) && (e.record != nil || isUnconfigured(e))
 	},
 	Fails: absent,
 }, {
@@ -217,7 +217,7 @@ var absenceRules = rule.Rules[*evidence]{tagRules.Location(rule.Rule[*evidence]{
 	Requirement: "A DMARC record applies to the domain, whether or not it has mail",
 	Advice: "Publish a TXT record at _dmarc with p=none and a mailbox for reports, such as the suggested one, which " +
 		"does no harm in either case; move to p=reject if nobody sends mail from the domain.",
-	When: func(e *evidence) bool { return online(e) && fresh(e) },
+	When: func(e *evidence) bool { return lookedUp(e) && isUnconfigured(e) },
 	Fails: func(e *evidence) rule.Failures {
 		if e.mail.Unknown() == "" {
 			return nil
@@ -234,14 +234,18 @@ var absenceRules = rule.Rules[*evidence]{tagRules.Location(rule.Rule[*evidence]{
 	Title:       "No DMARC record on a domain without mail",
 	Requirement: "A DMARC record applies to the domain, although it receives no mail",
 	Advice:      "Publish v=DMARC1; p=reject if nobody sends mail from the domain, so that receivers refuse forged mail.",
-	When:        func(e *evidence) bool { return parked(e) && !suffix(e) && (e.record != nil || fresh(e)) },
-	Fails:       absent,
+	When: func(e *evidence) bool {
+		return receivesNoMail(e) && !suffix(e) && (e.record != nil || isUnconfigured(e))
+	},
+	Fails: absent,
 }, {
 	Code: "dmarc.record.missing.suffix", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
 	Ref:   "RFC 9989 section 5.2",
 	Title: "No DMARC record on a public suffix", Requirement: "A DMARC record applies to the public suffix",
 	Advice: leaveSuffix,
-	When:   func(e *evidence) bool { return parked(e) && suffix(e) && (e.record != nil || fresh(e)) }, Fails: absent,
+	When: func(e *evidence) bool {
+		return receivesNoMail(e) && suffix(e) && (e.record != nil || isUnconfigured(e))
+	}, Fails: absent,
 }, {
 	Code: "dmarc.record.missing.suffix.mail", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1,
 	Ref:         "RFC 9989 section 5.2",
@@ -249,7 +253,7 @@ var absenceRules = rule.Rules[*evidence]{tagRules.Location(rule.Rule[*evidence]{
 	Requirement: "A DMARC record applies to the public suffix, which receives mail",
 	Advice:      leaveSuffix,
 	When: func(e *evidence) bool {
-		return !e.offline && !parked(e) && suffix(e) && (e.record != nil || fresh(e))
+		return !e.offline && !receivesNoMail(e) && suffix(e) && (e.record != nil || isUnconfigured(e))
 	},
 	Fails: absent,
 }, tagRules.Wildcard(rule.Rule[*evidence]{
@@ -299,7 +303,7 @@ func absent(e *evidence) rule.Failures {
 	case n > 1:
 		f = rule.Fail("None of the %d TXT records at %s is a DMARC record.", n, e.own.Name)
 	}
-	if only := tagRules.Nothing(e); only != "" {
+	if only := tagRules.WildcardAliasText(e); only != "" {
 		f = rule.Fail("%s", only)
 	}
 	if org := e.discovery.Tree.Organizational; org != e.domain.String() {

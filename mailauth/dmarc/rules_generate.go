@@ -204,12 +204,12 @@ func (g *generation) rollout() []RolloutStep {
 		steps = append(steps, RolloutStep{len(steps) + 1, s.policies.Domain, g.record(s), days, goal})
 	}
 	if top > 0 {
-		add(g.limited(0, stage{percentage: 100}), monitorDays, g.monitoring())
-		if s := g.sampled(); g.record(s) != g.record(g.target) {
+		add(g.stageUpTo(0, stage{percentage: 100}), monitorDays, g.monitoring())
+		if s := g.trialStage(); g.record(s) != g.record(g.target) {
 			add(s, sampleDays, "Go on if the reports show no legitimate mail among what fails DMARC, and nobody misses mail.")
 		}
 	}
-	if full := g.limited(1, stage{percentage: 100}); top > 1 {
+	if full := g.stageUpTo(1, stage{percentage: 100}); top > 1 {
 		add(full, enforceDays, "Go on if all legitimate mail passes DMARC for the whole time, by DKIM and not by SPF alone, "+
 			"also what is forwarded and what is written to mailing lists.")
 	}
@@ -217,8 +217,8 @@ func (g *generation) rollout() []RolloutStep {
 	return steps
 }
 
-// limited lowers the policies of the target to a level, without policies that were not requested.
-func (g *generation) limited(level int, s stage) stage {
+// stageUpTo lowers the policies of the target to a level, without policies that were not requested.
+func (g *generation) stageUpTo(level int, s stage) stage {
 	limit := func(p policy.Policy) policy.Policy {
 		if p.Level() > level {
 			return policy.Policy(p.Values()[level])
@@ -232,12 +232,12 @@ func (g *generation) limited(level int, s stage) stage {
 	return s
 }
 
-// sampled is the stage in which quarantine is tried out.
-func (g *generation) sampled() stage {
+// trialStage returns the stage in which quarantine is tried out.
+func (g *generation) trialStage() stage {
 	if g.req.Style == styleRFC7489 {
-		return g.limited(1, stage{percentage: min(firstSample, g.target.percentage)})
+		return g.stageUpTo(1, stage{percentage: min(firstSample, g.target.percentage)})
 	}
-	return g.limited(1, stage{testing: true, percentage: policy.DefaultPercentage})
+	return g.stageUpTo(1, stage{testing: true, percentage: policy.DefaultPercentage})
 }
 
 func (g *generation) monitoring() string {

@@ -32,7 +32,7 @@ var policyRules = rule.Rules[*evidence]{{
 				"that all your senders pass."
 			return f
 		}
-		if parked(e) && !e.inherited() {
+		if receivesNoMail(e) && !e.inherited() {
 			f[0].Advice = "Check that nothing sends mail from the domain, which receives none; then publish p=reject."
 		}
 		return f
@@ -66,7 +66,7 @@ var applicationRules = rule.Rules[*evidence]{{
 			f = rule.Fail("With t=y receivers of RFC 9989 apply %s instead of %s; older ones do not know t and apply %s.",
 				p.Lowered(), p, p)
 		}
-		if e.rehearsed() {
+		if e.inTrial() {
 			f = rule.Fail("With t=y receivers of RFC 9989 apply none instead of quarantine, and with pct=0 those of RFC 7489 " +
 				"as well.")
 		}
@@ -80,7 +80,7 @@ var applicationRules = rule.Rules[*evidence]{{
 	Requirement: "The policy applies to all mail (no pct below 100)",
 	Advice: "Remove pct once the aggregate reports show that all your senders pass; until then publish the policy one " +
 		"level lower, as receivers of RFC 9989 ignore pct.",
-	When: func(e *evidence) bool { return usable(e) && !e.rehearsed() },
+	When: func(e *evidence) bool { return usable(e) && !e.inTrial() },
 	Fails: func(e *evidence) rule.Failures {
 		t, _ := e.record.List.Tag("pct")
 		if e.record.Percentage < policy.DefaultPercentage && e.requested() == policy.None {
@@ -98,8 +98,8 @@ func (e *evidence) unreported() bool {
 	return len(e.destinations) > 0 && !slices.ContainsFunc(e.destinations, func(d destination) bool { return !refused(d) })
 }
 
-// rehearsed reports whether the record requests a policy that no receiver applies yet.
-func (e *evidence) rehearsed() bool {
+// inTrial reports whether the record requests a policy that no receiver applies yet.
+func (e *evidence) inTrial() bool {
 	return e.record.Testing && e.record.Percentage == 0 && e.requested() == policy.Quarantine
 }
 
@@ -117,11 +117,11 @@ func (e *evidence) statement() string {
 	case e.reading.Assumed:
 		return "The assumed p=none"
 	case e.inherited() && r.SubdomainPolicy != "":
-		return level("sp", r.SubdomainPolicy) + " of " + e.location
+		return tagText("sp", r.SubdomainPolicy) + " of " + e.location
 	case e.inherited():
-		return level("p", r.Policy) + " of " + e.location
+		return tagText("p", r.Policy) + " of " + e.location
 	default:
-		return level("p", r.Policy)
+		return tagText("p", r.Policy)
 	}
 }
 
@@ -195,7 +195,7 @@ var subdomainRules = rule.Rules[*evidence]{{
 	Requirement: "psd=y stands only at a public suffix",
 	Advice: "Remove psd=y unless others register names below the domain: it makes every subdomain an organization of " +
 		"its own, and mail from them no longer aligns with the domain.",
-	When: func(e *evidence) bool { return tagRules.One(e) && e.location != "" },
+	When: func(e *evidence) bool { return tagRules.HasOne(e) && e.location != "" },
 	Fails: func(e *evidence) rule.Failures {
 		t, _ := e.record.List.Tag("psd")
 		registered := policy.PublicSuffixOrganizational(e.location) == e.location && strings.Contains(e.location, ".") &&

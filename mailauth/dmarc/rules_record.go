@@ -55,7 +55,7 @@ var recordRules = rule.Rules[*evidence]{
 		Title:       "Rest of the DMARC record is in another TXT record",
 		Requirement: "The whole DMARC record is in one TXT record",
 		Advice:      "Put all tags into one TXT record: receivers read only the one that begins with v=DMARC1.",
-		When:        func(e *evidence) bool { return tagRules.One(e) && !e.inherited() },
+		When:        func(e *evidence) bool { return tagRules.HasOne(e) && !e.inherited() },
 		Fails: suggesting(func(e *evidence) rule.Failures {
 			return rule.FailEach(e.fragments, func(text string) rule.Failures {
 				return rule.Fail("Receivers ignore the other TXT record %q, which does not begin with v=DMARC1.",
@@ -89,7 +89,7 @@ func differences(records []string) string {
 var syntaxRules = rule.Rules[*evidence]{
 	tagRules.Syntax(rule.Rule[*evidence]{
 		Code: "dmarc.record.syntax", Severity: diag.Error, Weight: 3, Category: factorSyntax,
-	}, taglist.NoEquals, taglist.BadName, taglist.BadValue, taglist.Unparted),
+	}, taglist.NoEquals, taglist.BadName, taglist.BadValue, taglist.MissingSemicolon),
 	tagRules.Syntax(rule.Rule[*evidence]{
 		Code: "dmarc.record.semicolon", Severity: diag.Warning,
 		Title: "DMARC record has two semicolons in a row", Requirement: "A tag stands between any two semicolons",
@@ -122,7 +122,7 @@ var valueRules = rule.Rules[*evidence]{{
 	Title:       "DMARC record has no effect: no policy, no report address",
 	Requirement: "The record has a policy that receivers can read, or a report address",
 	Advice:      "Add a valid p and a rua: without either, receivers behave as if there were no record.",
-	When:        func(e *evidence) bool { return tagRules.One(e) && len(e.record.Repeated()) == 0 },
+	When:        func(e *evidence) bool { return tagRules.HasOne(e) && len(e.record.Repeated()) == 0 },
 	Fails: suggesting(func(e *evidence) rule.Failures {
 		if e.reading.Usable {
 			return nil
@@ -145,7 +145,7 @@ var valueRules = rule.Rules[*evidence]{{
 	Code: "dmarc.policy.value", Severity: diag.Error, Weight: 2, Category: factorSyntax, Ref: "RFC 9989 section 4.7",
 	Title: "Invalid DMARC policy (p, sp or np)", Requirement: "Every policy is none, quarantine or reject",
 	Advice: "Write none, quarantine or reject: until then receivers assume p=none for all mail.",
-	When:   tagRules.One, Fails: tagRules.Faults(policy.BadPolicy),
+	When:   tagRules.HasOne, Fails: tagRules.Faults(policy.BadPolicy),
 }, {
 	Code: "dmarc.policy.position", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.policy.missing"},
 	Ref:   "RFC 7489 section 6.4",
@@ -159,29 +159,29 @@ var valueRules = rule.Rules[*evidence]{{
 	Code: "dmarc.flag.value", Severity: diag.Error, Ref: "RFC 9989 section 4.7",
 	Title: "Invalid value of t or psd in the DMARC record", Requirement: "t is y or n, and psd is y, n or u",
 	Advice: "Correct the value or remove the tag: until then receivers act as if the tag were absent.",
-	When:   tagRules.One, Fails: tagRules.Faults(policy.BadFlag),
+	When:   tagRules.HasOne, Fails: tagRules.Faults(policy.BadFlag),
 }, {
 	Code: "dmarc.fo.value", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
 	Title: "Invalid option in fo of the DMARC record", Requirement: "fo holds options from 0, 1, d and s",
 	Advice: "Write options from 0, 1, d and s with colons between them: until then receivers use fo=0.",
-	When:   tagRules.One, Fails: tagRules.Faults(policy.BadOption),
+	When:   tagRules.HasOne, Fails: tagRules.Faults(policy.BadOption),
 }, {
 	Code: "dmarc.fo.contradiction", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
 	Title: "fo has the options 0 and 1, which exclude each other", Requirement: "fo has one of the options 0 and 1",
 	Advice: "Keep 1, which includes what 0 asks for.",
-	When:   tagRules.One, Fails: tagRules.Faults(policy.Contradicted),
+	When:   tagRules.HasOne, Fails: tagRules.Faults(policy.Contradicted),
 }, {
 	Code: "dmarc.tag.removed.value", Severity: diag.Warning, Ref: "RFC 7489 section 6.3",
 	Title: "Invalid value of pct, rf or ri in the DMARC record", Requirement: "pct, rf and ri have valid values",
 	Advice: "Remove the tag: RFC 9989 has dropped it, and receivers of RFC 7489 may refuse the record.",
-	When:   tagRules.One, Fails: tagRules.Faults(policy.BadRemoved),
+	When:   tagRules.HasOne, Fails: tagRules.Faults(policy.BadRemoved),
 }, {
 	Code: "dmarc.tag.removed", Severity: diag.Info, DependsOn: []diag.Code{"dmarc.tag.removed.value"},
 	Ref:   "RFC 9989 appendix C.5.2",
 	Title: "Tag that RFC 9989 removed", Requirement: "The record has no tag that RFC 9989 removed",
 	Advice: "Remove the tag: receivers of RFC 9989 ignore it, and for others it says what holds anyway or is hardly " +
 		"honored.",
-	When: tagRules.One,
+	When: tagRules.HasOne,
 	Fails: suggesting(func(e *evidence) rule.Failures {
 		return rule.FailEach([]string{"pct", "rf", "ri"}, func(name string) rule.Failures {
 			t, ok := e.record.List.Tag(name)
@@ -193,5 +193,5 @@ var valueRules = rule.Rules[*evidence]{{
 	}),
 }}
 
-// level names a policy with its tag, such as "sp=none".
-func level(tag string, p policy.Policy) string { return fmt.Sprintf("%s=%s", tag, p) }
+// tagText names a policy with its tag, such as "sp=none".
+func tagText(tag string, p policy.Policy) string { return fmt.Sprintf("%s=%s", tag, p) }

@@ -19,7 +19,7 @@ var reportRules = rule.Rules[*evidence]{{
 	Advice: "Set up a mailbox and add it as rua=mailto:…: only aggregate reports show which of your services fail, " +
 		"and who forges the domain.",
 	When: func(e *evidence) bool {
-		quiet := parked(e) && e.requested() == policy.Reject // no mail, and all that forges the domain is refused
+		quiet := receivesNoMail(e) && e.requested() == policy.Reject // no mail, and all that forges the domain is refused
 		return usable(e) && !quiet && len(e.fragments) == 0
 	},
 	Fails: func(e *evidence) rule.Failures {
@@ -34,25 +34,25 @@ var reportRules = rule.Rules[*evidence]{{
 		if e.location == "" || !e.valid() || !e.offline && (!receives || e.inherited()) {
 			return f
 		}
-		return f.Suggesting(e.with("rua", e.mailbox()))
+		return f.Suggesting(e.recordWith("rua", e.mailbox()))
 	},
 }, {
 	Code: "dmarc.uri.invalid", Severity: diag.Error, Weight: 2, Category: factorReporting, Ref: "RFC 9989 section 4.6",
 	Title: "Invalid DMARC report address (rua or ruf)", Requirement: "Every destination of reports is a valid URI",
 	Advice: "Write each address as mailto:local-part@domain, and a comma between two of them: receivers send nothing " +
 		"to what they cannot read.",
-	When:  func(e *evidence) bool { return tagRules.One(e) && (e.record.Has("rua") || e.record.Has("ruf")) },
+	When:  func(e *evidence) bool { return tagRules.HasOne(e) && (e.record.Has("rua") || e.record.Has("ruf")) },
 	Fails: tagRules.Faults(policy.BadURI),
 }, {
 	Code: "dmarc.uri.empty", Severity: diag.Warning, Ref: "RFC 9989 section 4.8",
 	Title: "Comma without a report address beside it", Requirement: "A report address stands beside every comma",
 	Advice: "Remove the comma: some receivers read none of the addresses.",
-	When:   tagRules.One, Fails: tagRules.Faults(policy.EmptyURI),
+	When:   tagRules.HasOne, Fails: tagRules.Faults(policy.EmptyURI),
 }, {
 	Code: "dmarc.uri.scheme", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
 	Title: "DMARC report address that is not mailto", Requirement: "Every report address is of mailto",
 	Advice: "Add a mailto address: receivers need not support anything else.",
-	When:   func(e *evidence) bool { return tagRules.One(e) && e.record.Reported() },
+	When:   func(e *evidence) bool { return tagRules.HasOne(e) && e.record.Reported() },
 	Fails: func(e *evidence) rule.Failures {
 		return eachURI(e, func(u policy.URI) rule.Failures {
 			return rule.FailIf(u.Valid() && u.Scheme != "mailto", "Few receivers, if any, send reports to %q.",
@@ -65,7 +65,7 @@ var reportRules = rule.Rules[*evidence]{{
 	Requirement: "Every report address belongs to the domain",
 	Advice: "Have v=DMARC1 published as a TXT record at the name in the detail before you publish the record: without " +
 		"it receivers send no reports there.",
-	When: func(e *evidence) bool { return e.offline && tagRules.One(e) && e.location != "" },
+	When: func(e *evidence) bool { return e.offline && tagRules.HasOne(e) && e.location != "" },
 	Fails: func(e *evidence) rule.Failures {
 		return eachURI(e, func(u policy.URI) rule.Failures {
 			return rule.FailIf(u.Valid() && e.external(u), "%s must accept the reports of %s at %s.", u.Domain, e.location,
@@ -80,10 +80,10 @@ func eachURI(e *evidence, fails func(policy.URI) rule.Failures) rule.Failures {
 	})
 }
 
-func followed(e *evidence) bool { return tagRules.One(e) && len(e.destinations) > 0 }
+func hasDestinations(e *evidence) bool { return tagRules.HasOne(e) && len(e.destinations) > 0 }
 
-func foreign(e *evidence) bool {
-	return followed(e) && slices.ContainsFunc(e.destinations, func(d destination) bool { return d.external })
+func hasExternalDestinations(e *evidence) bool {
+	return hasDestinations(e) && slices.ContainsFunc(e.destinations, func(d destination) bool { return d.external })
 }
 
 var destinationRules = rule.Rules[*evidence]{{
@@ -92,7 +92,7 @@ var destinationRules = rule.Rules[*evidence]{{
 	Title:       "Authorization by a report destination could not be looked up",
 	Requirement: "The name servers of every report destination answer for its authorization record",
 	Advice:      "Try again later: receivers that cannot look it up send no reports meanwhile.",
-	When:        foreign, Fails: eachDestination(func(e *evidence, d *destination) rule.Failures {
+	When:        hasExternalDestinations, Fails: eachDestination(func(e *evidence, d *destination) rule.Failures {
 		_, known := d.consent.Given()
 		if !d.external || known {
 			return nil
@@ -107,7 +107,7 @@ var destinationRules = rule.Rules[*evidence]{{
 	Requirement: "Every external report destination has authorized the reports",
 	Advice: "Ask the operator of the destination to publish v=DMARC1 as a TXT record at the name in the detail, or use " +
 		"an address of your own domain: until then receivers send no reports there.",
-	When: foreign, Fails: eachDestination(func(e *evidence, d *destination) rule.Failures {
+	When: hasExternalDestinations, Fails: eachDestination(func(e *evidence, d *destination) rule.Failures {
 		yes, known := d.consent.Given()
 		switch {
 		case !d.external || yes || !known:
@@ -130,14 +130,14 @@ var destinationRules = rule.Rules[*evidence]{{
 	Requirement: "No report destination redirects reports to another host",
 	Advice: "Ask the operator of the destination to remove rua from its authorization record, or use another address: " +
 		"receivers send no reports at all.",
-	When:  foreign,
+	When:  hasExternalDestinations,
 	Fails: eachDestination(func(_ *evidence, d *destination) rule.Failures { return d.overridden() }),
 }, {
 	Code: "dmarc.destination.mail.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
 	Title:       "Mail servers of a report destination could not be looked up",
 	Requirement: "The name servers of every report destination answer for its mail servers",
 	Advice:      "Try again later: reports wait meanwhile.",
-	When:        followed, Fails: eachDestination(func(_ *evidence, d *destination) rule.Failures {
+	When:        hasDestinations, Fails: eachDestination(func(_ *evidence, d *destination) rule.Failures {
 		why := d.mail.Unknown()
 		return rule.FailIf(why != "", "Whether %s receives mail is not known: %s.", d.domain, why)
 	}),
@@ -147,7 +147,7 @@ var destinationRules = rule.Rules[*evidence]{{
 	Title:       "Domain of a DMARC report address receives no mail",
 	Requirement: "The domain of every report address receives mail",
 	Advice:      "Correct the address, or publish an MX record for its domain: reports to it are lost.",
-	When:        followed, Fails: eachDestination(func(_ *evidence, d *destination) rule.Failures {
+	When:        hasDestinations, Fails: eachDestination(func(_ *evidence, d *destination) rule.Failures {
 		why := d.mail.Refusal()
 		return rule.FailIf(why != "" && d.uris[0].Scheme == "mailto", "Reports to %s cannot be delivered: %s %s.",
 			phrase.Quote(d.uris[0].Text), d.domain, why)
@@ -156,7 +156,7 @@ var destinationRules = rule.Rules[*evidence]{{
 	Code: "dmarc.destination.many", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7489 section 6.2",
 	Title: "Too many report destinations to check", Requirement: "All report destinations were checked",
 	Advice: "Remove addresses: receivers need to serve only two.",
-	When:   followed, Fails: func(e *evidence) rule.Failures {
+	When:   hasDestinations, Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.unchecked > 0, "Only %d domains were checked, which leaves out %s.", maxDestinations,
 			phrase.Count(e.unchecked, "destination"))
 	},
@@ -185,7 +185,7 @@ var discoveryRules = rule.Rules[*evidence]{{
 	Requirement: "No parent between the domain and the record has a record",
 	Advice: "Add psd=n to the nearer record if the domains below it are to follow it: otherwise only its own domain " +
 		"does.",
-	When: func(e *evidence) bool { return online(e) && e.inherited() },
+	When: func(e *evidence) bool { return lookedUp(e) && e.inherited() },
 	Fails: func(e *evidence) rule.Failures {
 		var all rule.Failures
 		for _, s := range e.discovery.Walk.Steps[1:] {
@@ -203,42 +203,43 @@ var discoveryRules = rule.Rules[*evidence]{{
 	Title:       "Receivers of RFC 7489 and RFC 9989 apply different policies",
 	Requirement: "Receivers of RFC 7489 and RFC 9989 apply the same policy",
 	Advice:      "Decide which of the two is meant, and write a record that both read in the same way.",
-	When:        tagRules.One, Fails: func(e *evidence) rule.Failures {
+	When:        tagRules.HasOne, Fails: func(e *evidence) rule.Failures {
 		if e.offline {
-			older, newer := e.older.Applied, e.reading.Applied
+			older, newer := e.legacyReading.Applied, e.reading.Applied
 			older.Nonexistent, newer.Nonexistent = "", "" // only RFC 9989 has np
-			return rule.FailIf(older != newer || e.older.Percentage != e.reading.Percentage,
-				"Receivers of RFC 7489 apply %s, those of RFC 9989 %s.", spoken(e.older), spoken(e.reading))
+			return rule.FailIf(older != newer || e.legacyReading.Percentage != e.reading.Percentage,
+				"Receivers of RFC 7489 apply %s, those of RFC 9989 %s.", treatmentText(e.legacyReading), treatmentText(e.reading))
 		}
 		older, newer := e.view(policy.RFC7489), e.view(policy.RFC9989)
 		if older.PolicyDomain == newer.PolicyDomain {
 			return rule.FailIf(older.AppliedPolicy != newer.AppliedPolicy || older.Percentage != newer.Percentage,
-				"For mail from %s, receivers of RFC 7489 apply %s, those of RFC 9989 %s.", e.domain, older.spoken(), newer.spoken())
+				"For mail from %s, receivers of RFC 7489 apply %s, those of RFC 9989 %s.", e.domain,
+				older.treatmentText(), newer.treatmentText())
 		}
 		return rule.Fail("For mail from %s, receivers of RFC 7489 apply %s, those of RFC 9989 %s.", e.domain,
-			older.spoken()+from(older.PolicyDomain), newer.spoken()+from(newer.PolicyDomain))
+			older.treatmentText()+from(older.PolicyDomain), newer.treatmentText()+from(newer.PolicyDomain))
 	},
 }}
 
-func spoken(r policy.Reading) string {
+func treatmentText(r policy.Reading) string {
 	switch {
 	case !r.Usable:
 		return "no DMARC"
 	case r.Applied.Subdomain != r.Applied.Domain:
-		return string(r.Applied.Domain) + " (subdomains " + string(r.Applied.Subdomain) + ")" + share(r.Percentage)
+		return string(r.Applied.Domain) + " (subdomains " + string(r.Applied.Subdomain) + ")" + percentageText(r.Percentage)
 	default:
-		return string(r.Applied.Domain) + share(r.Percentage)
+		return string(r.Applied.Domain) + percentageText(r.Percentage)
 	}
 }
 
-func (v View) spoken() string {
+func (v View) treatmentText() string {
 	if !v.Usable {
 		return "no DMARC"
 	}
-	return string(v.AppliedPolicy) + share(v.Percentage)
+	return string(v.AppliedPolicy) + percentageText(v.Percentage)
 }
 
-func share(percentage int) string {
+func percentageText(percentage int) string {
 	if percentage == policy.DefaultPercentage {
 		return ""
 	}

@@ -315,4 +315,4 @@ func checkSuggestion(t *testing.T, record, suggested string) {
 
 // treated are the treatments by receivers of a standard; those of RFC 7489 that ignore, for example, a misplaced p are
 // left out.
-func treated(r *policy.Record, s string) treatments { return under(r, policy.Standard(s)) }
+func treated(r *policy.Record, s string) treatments { return treatmentsUnder(r, policy.Standard(s)) }

@@ -245,5 +245,5 @@ func (e *evidence) compatible() bool {
 	agree, err := e.Agree()
 	return record != nil && err == nil && agree && e.List.PolicyErr == nil &&
 		e.List.PolicyDomain() == e.Tree.PolicyDomain() &&
-		under(record, policy.RFC7489) == under(record, policy.RFC9989)
+		treatmentsUnder(record, policy.RFC7489) == treatmentsUnder(record, policy.RFC9989)
 }

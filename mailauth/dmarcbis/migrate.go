@@ -63,9 +63,9 @@ func (c *conversion) migrate(np policy.Policy, psd policy.PSD) {
 			c.after = policy.Parse(c.migrated)
 		}
 	}
-	c.comparisons = compare(intended(&c.before), under(&c.after, policy.RFC9989))
-	c.legacy = compare(under(&c.before, policy.RFC7489), under(&c.after, policy.RFC7489))
-	c.behavior = sum(changed(c.comparisons), realigned(c.before.PSD, c.after.PSD, c.domain.String()))
+	c.comparisons = compare(intended(&c.before), treatmentsUnder(&c.after, policy.RFC9989))
+	c.legacy = compare(treatmentsUnder(&c.before, policy.RFC7489), treatmentsUnder(&c.after, policy.RFC7489))
+	c.behavior = combine(changed(c.comparisons), realigned(c.before.PSD, c.after.PSD, c.domain.String()))
 }
 
 func (c *conversion) altered() bool {
@@ -77,7 +77,7 @@ func (c *conversion) changed() bool { return c.migrated != c.original }
 // compatible reports whether the standards are known to agree on the migrated record: on policies, on the share of
 // the mail, and on the organizational domain.
 func (c *conversion) compatible() bool {
-	same := under(&c.after, policy.RFC7489) == under(&c.after, policy.RFC9989)
+	same := treatmentsUnder(&c.after, policy.RFC7489) == treatmentsUnder(&c.after, policy.RFC9989)
 	domain := c.domain.String()
 	switch c.after.PSD {
 	case policy.NotPSD:
@@ -179,7 +179,7 @@ type Comparison struct {
 
 type treatments [3]Treatment
 
-func treat(p policy.Policies, percentage int) treatments {
+func newTreatments(p policy.Policies, percentage int) treatments {
 	var list treatments
 	for i, one := range []policy.Policy{p.Domain, p.Subdomain, p.Nonexistent} {
 		list[i] = Treatment{cmp.Or(one, policy.None), percentage}
@@ -190,9 +190,9 @@ func treat(p policy.Policies, percentage int) treatments {
 	return list
 }
 
-func under(r *policy.Record, s policy.Standard) treatments {
+func treatmentsUnder(r *policy.Record, s policy.Standard) treatments {
 	reading := r.Reading(s)
-	return treat(reading.Applied, reading.Percentage)
+	return newTreatments(reading.Applied, reading.Percentage)
 }
 
 // intended returns the treatments that the owner of a record requests: those of RFC 9989, but with its pct, unless t
@@ -200,16 +200,16 @@ func under(r *policy.Record, s policy.Standard) treatments {
 func intended(r *policy.Record) treatments {
 	reading := r.Reading(policy.RFC9989)
 	switch {
-	case flagged(r):
-		return treat(reading.Applied, 100)
+	case hasTestingFlag(r):
+		return newTreatments(reading.Applied, 100)
 	case r.Percentage == 0: // RFC 7489 section 6.6.4
-		return treat(reading.Applied.Lowered(), 100)
+		return newTreatments(reading.Applied.Lowered(), 100)
 	default:
-		return treat(reading.Applied, r.Percentage)
+		return newTreatments(reading.Applied, r.Percentage)
 	}
 }
 
-func flagged(r *policy.Record) bool {
+func hasTestingFlag(r *policy.Record) bool {
 	t, ok := r.List.Tag("t")
 	return ok && (strings.EqualFold(t.Value, "y") || strings.EqualFold(t.Value, "n"))
 }
@@ -229,8 +229,9 @@ func compare(before, after treatments) []Comparison {
 	return list
 }
 
-// sum is the change of all kinds of mail. Mail that is treated worse weighs more than mail that is treated better.
-func sum(changes ...Behavior) Behavior {
+// combine returns the change of all kinds of mail. Mail that is treated worse weighs more than mail that is
+// treated better.
+func combine(changes ...Behavior) Behavior {
 	total := same
 	for _, c := range changes {
 		if c == Stricter || total == same {
@@ -241,7 +242,7 @@ func sum(changes ...Behavior) Behavior {
 }
 
 func changed(list []Comparison) Behavior {
-	return sum(kit.Map(list, func(c Comparison) Behavior { return c.Change })...)
+	return combine(kit.Map(list, func(c Comparison) Behavior { return c.Change })...)
 }
 
 // realigned returns the change of alignment by the declaration of a public suffix (RFC 9989 section 4.10.2). With

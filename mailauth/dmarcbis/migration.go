@@ -48,11 +48,11 @@ const (
 
 // A migration is a record on its way from RFC 7489 to RFC 9989.
 type migration struct {
-	before policy.Record // as receivers read it
-	parted taglist.List  // with the semicolons that are missing between its tags
-	draft  policy.Draft
-	notes  map[string]note // by name of the tag, in lower case
-	lost   []Change        // parts that are not tags, and repeated tags
+	before    policy.Record // as receivers read it
+	separated taglist.List  // with the semicolons that are missing between its tags
+	draft     policy.Draft
+	notes     map[string]note // by name of the tag, in lower case
+	removals  []Change        // parts that are not tags, and repeated tags
 }
 
 type note struct{ reason, reference string }
@@ -61,10 +61,10 @@ type note struct{ reason, reference string }
 // not possible, it errs to the side on which no message is treated worse.
 func migrate(before policy.Record, np policy.Policy, psd policy.PSD) *migration {
 	m := &migration{
-		before: before, parted: parted(before.List), draft: policy.DraftOf(&before.List), notes: map[string]note{},
+		before: before, separated: withSemicolons(before.List), draft: policy.DraftOf(&before.List), notes: map[string]note{},
 	}
-	m.debris()
-	m.hidden()
+	m.noteNonTags()
+	m.noteHiddenTags()
 	m.repeats()
 	m.percentage()
 	m.removed()
@@ -88,16 +88,16 @@ func (m *migration) remove(tag, reference, reason string) {
 	m.notes[tag] = note{reason, reference}
 }
 
-func (m *migration) lose(tag, before, reference, reason string) {
-	m.lost = append(m.lost, Change{tag, remove, phrase.Quote(before), "", reason, reference})
+func (m *migration) addRemoval(tag, before, reference, reason string) {
+	m.removals = append(m.removals, Change{tag, remove, phrase.Quote(before), "", reason, reference})
 }
 
-// parted reads the record with the semicolons that are missing between its tags.
-func parted(l taglist.List) taglist.List {
+// withSemicolons reads the record with the semicolons that are missing between its tags.
+func withSemicolons(l taglist.List) taglist.List {
 	for range len(policy.Format.Tags) {
 		text := l.Text
 		for _, f := range slices.Backward(l.Faults) {
-			if f.Kind == taglist.Unparted {
+			if f.Kind == taglist.MissingSemicolon {
 				text = text[:f.Offset] + "; " + text[f.Offset:]
 			}
 		}
@@ -109,20 +109,20 @@ func parted(l taglist.List) taglist.List {
 	return l
 }
 
-// debris records text that is not a tag, and removes unknown tags with values that no tag can have.
-func (m *migration) debris() {
+// noteNonTags records text that is not a tag, and removes unknown tags with values that no tag can have.
+func (m *migration) noteNonTags() {
 	l := &m.before.List
 	for _, f := range l.Faults {
 		switch part := l.Text[f.Offset:min(len(l.Text), f.Offset+f.Length)]; f.Kind {
 		case taglist.NoEquals, taglist.BadName:
-			m.lose("", part, refSyntax, "This part is not a tag with a value, so that receivers ignore it.")
+			m.addRemoval("", part, refSyntax, "This part is not a tag with a value, so that receivers ignore it.")
 		case taglist.Empty:
-			m.lose("", ";", refSyntax, "There is nothing between two semicolons.")
+			m.addRemoval("", ";", refSyntax, "There is nothing between two semicolons.")
 		}
 	}
 	for _, t := range l.Extensions() {
 		broken := func(f taglist.Fault) bool {
-			return (f.Kind == taglist.BadValue || f.Kind == taglist.Unparted) && t.Offset <= f.Offset &&
+			return (f.Kind == taglist.BadValue || f.Kind == taglist.MissingSemicolon) && t.Offset <= f.Offset &&
 				f.Offset < t.Offset+t.Length
 		}
 		if slices.ContainsFunc(l.Faults, broken) {
@@ -131,12 +131,12 @@ func (m *migration) debris() {
 	}
 }
 
-// hidden records tags that receivers do not see because the semicolon in front of them is missing: they have no
+// noteHiddenTags records tags that receivers do not see because the semicolon in front of them is missing: they have no
 // effect. Addresses among them are kept, see destinations.
-func (m *migration) hidden() {
-	for _, t := range m.parted.Tags {
+func (m *migration) noteHiddenTags() {
+	for _, t := range m.separated.Tags {
 		if name := strings.ToLower(t.Name); !m.before.Has(name) && !slices.Contains(addresses, name) {
-			m.lose(name, t.Value, refSyntax,
+			m.addRemoval(name, t.Value, refSyntax,
 				"A semicolon is missing in front of the tag, so that receivers do not see it and it has no effect.")
 		}
 	}
@@ -152,7 +152,7 @@ func (m *migration) repeats() {
 			continue
 		}
 		name := strings.ToLower(t.Name)
-		m.lose(name, t.Value, refTagList, "A record in which a tag appears twice is not valid.")
+		m.addRemoval(name, t.Value, refTagList, "A record in which a tag appears twice is not valid.")
 		kept, _ := m.draft.Get(name)
 		mild := policy.Policy(strings.ToLower(t.Value))
 		if strings.HasSuffix(name, "p") && slices.Contains(mild.Values(), string(mild)) &&
@@ -171,9 +171,9 @@ func (m *migration) percentage() {
 	switch pct := m.before.Percentage; {
 	case pct == 100:
 		m.remove("pct", refPercent, "RFC 9989 has no pct; without it the policy applies to all mail, as it did.")
-	case !held(&m.before):
+	case !appliesPartially(&m.before):
 		m.remove("pct", refPercent, "RFC 9989 has no pct, and it had no effect: the policy asks for nothing.")
-	case flagged(&m.before) && !m.before.Testing: // t=n: receivers of RFC 9989 apply the policy in full already
+	case hasTestingFlag(&m.before) && !m.before.Testing: // t=n: receivers of RFC 9989 apply the policy in full already
 	default:
 		m.remove("pct", refPercent, "RFC 9989 has no pct, and nothing else by which a policy holds for a share of the mail.")
 		if m.before.Testing {
@@ -192,7 +192,7 @@ func (m *migration) percentage() {
 	}
 }
 
-func held(r *policy.Record) bool {
+func appliesPartially(r *policy.Record) bool {
 	return r.Percentage < policy.DefaultPercentage &&
 		r.Policy.Level()+r.SubdomainPolicy.Level()+r.NonexistentSubdomainPolicy.Level() > 0
 }
@@ -248,9 +248,9 @@ func (m *migration) flags() {
 // not have.
 func (m *migration) destinations(tag string) {
 	var written, kept, reasons []string
-	for _, t := range m.parted.Tags {
+	for _, t := range m.separated.Tags {
 		if strings.EqualFold(t.Name, tag) {
-			written = append(written, trimmed(t.Value)...)
+			written = append(written, splitList(t.Value)...)
 		}
 	}
 	if len(written) == 0 {
@@ -284,12 +284,12 @@ func (m *migration) destinations(tag string) {
 		m.remove(tag, refSyntax, reason)
 	case !seen:
 		m.set(tag, all, refSyntax, "A semicolon is missing in front of the tag, so that receivers do not see it.")
-	case !slices.Equal(trimmed(value), kept):
+	case !slices.Equal(splitList(value), kept):
 		m.set(tag, all, refSyntax, cmp.Or(reason, "Each address is named once, with nothing but commas between them."))
 	}
 }
 
-func trimmed(value string) []string { return kit.Map(strings.Split(value, ","), strings.TrimSpace) }
+func splitList(value string) []string { return kit.Map(strings.Split(value, ","), strings.TrimSpace) }
 
 func (m *migration) options() {
 	value, ok := m.draft.Get("fo")
@@ -350,12 +350,12 @@ func (m *migration) changes() []Change {
 		case after != s.Value || noted && name == "p":
 			c.Action, c.After = replace, after
 		default:
-			c.After, n = after, kept(name)
+			c.After, n = after, keptNote(name)
 		}
 		c.Reason, c.Reference = n.reason, n.reference
 		list = append(list, c)
 	}
-	list = append(list, m.lost...)
+	list = append(list, m.removals...)
 	for _, s := range m.draft {
 		if _, ok := original.Get(s.Tag); !ok {
 			name := strings.ToLower(s.Tag)
@@ -370,7 +370,7 @@ func (m *migration) changes() []Change {
 	return list
 }
 
-func kept(name string) note {
+func keptNote(name string) note {
 	if slices.ContainsFunc(policy.Format.Tags, func(d taglist.Definition) bool { return d.Name == name }) {
 		return note{"RFC 9989 has the tag with the same meaning.", refFormat}
 	}

@@ -83,7 +83,7 @@ func checkMigration(t *testing.T, req MigrateRequest) *MigrateReport {
 	c := convert(req)
 	about := fmt.Sprintf("%q became %q", c.original, c.migrated)
 
-	unparted := slices.ContainsFunc(c.before.List.Faults, func(f taglist.Fault) bool { return f.Kind == taglist.Unparted })
+	unparted := slices.ContainsFunc(c.before.List.Faults, func(f taglist.Fault) bool { return f.Kind == taglist.MissingSemicolon })
 	for i, lists := range [][2][]policy.URI{
 		{c.before.AggregateURIs, c.after.AggregateURIs}, {c.before.FailureURIs, c.after.FailureURIs},
 	} {
@@ -102,7 +102,7 @@ func checkMigration(t *testing.T, req MigrateRequest) *MigrateReport {
 
 	if c.before.Is() {
 		for _, tag := range []string{"pct", "rf", "ri"} { // RFC 9989 appendix C.5.2
-			require.True(t, !c.after.Has(tag) || tag == "pct" && flagged(&c.before) && !c.before.Testing, about)
+			require.True(t, !c.after.Has(tag) || tag == "pct" && hasTestingFlag(&c.before) && !c.before.Testing, about)
 		}
 	}
 	if req.NonexistentSubdomainPolicy == "" && len(c.before.Repeated()) == 0 && c.before.PolicyFirst() { // nor for either kind of receiver
@@ -122,9 +122,9 @@ func checkMigration(t *testing.T, req MigrateRequest) *MigrateReport {
 		if v := one.SuggestedValue; v != "" {
 			s := policy.Parse(v)
 			require.Empty(t, s.List.Errors(), v)
-			old, new := under(&s, policy.RFC7489), under(&s, policy.RFC9989)
+			old, new := treatmentsUnder(&s, policy.RFC7489), treatmentsUnder(&s, policy.RFC9989)
 			require.Equal(t, old[:2], new[:2], v) // RFC 7489 has no np
-			require.Equal(t, under(&c.after, policy.RFC9989), under(&s, policy.RFC9989), v)
+			require.Equal(t, treatmentsUnder(&c.after, policy.RFC9989), treatmentsUnder(&s, policy.RFC9989), v)
 			require.Equal(t, c.after.AggregateURIs, moved(s.AggregateURIs, c.after.AggregateURIs), v)
 		}
 	}
@@ -134,9 +134,9 @@ func checkMigration(t *testing.T, req MigrateRequest) *MigrateReport {
 // inForce returns how receivers treat mail under a record, which is not at all if they cannot use it.
 func inForce(r *policy.Record, s policy.Standard) treatments {
 	if !r.Reading(s).Usable {
-		return treat(policy.Policies{}, 100)
+		return newTreatments(policy.Policies{}, 100)
 	}
-	return under(r, s)
+	return treatmentsUnder(r, s)
 }
 
 func strict(list []diag.Finding) bool {

@@ -60,7 +60,7 @@ var migrateRules = rule.Rules[*conversion]{{
 	Title: "A policy for a share of the mail has no equivalent in RFC 9989", Requirement: "The policy holds for all mail",
 	Advice: "Read the aggregate reports, and raise the policy again once all legitimate mail passes.",
 	Fails: func(c *conversion) rule.Failures {
-		gone := held(&c.before) && c.before.Percentage > 0 && !c.after.Has("pct")
+		gone := appliesPartially(&c.before) && c.before.Percentage > 0 && !c.after.Has("pct")
 		return rule.FailIf(gone,
 			"With pct=%d the policy applied to %d percent of the failing mail, and the migrated record asks "+
 				"for the lower one for all of it.", c.before.Percentage, c.before.Percentage)
@@ -120,14 +120,15 @@ func differences(list []Comparison, change Behavior, format string) rule.Failure
 		return c.Change == change && c.Before == list[0].Before && c.After == list[0].After
 	}
 	if !slices.ContainsFunc(list, func(c Comparison) bool { return !alike(c) }) {
-		return rule.Fail(format, "", told(list[0].After), told(list[0].Before))
+		return rule.Fail(format, "", treatmentText(list[0].After), treatmentText(list[0].Before))
 	}
 	return rule.FailEach(list, func(c Comparison) rule.Failures {
-		return rule.FailIf(c.Change == change, format, of[c.Scope], told(c.After), told(c.Before)).About(string(c.Scope))
+		return rule.FailIf(c.Change == change, format, of[c.Scope], treatmentText(c.After),
+			treatmentText(c.Before)).About(string(c.Scope))
 	})
 }
 
-func told(t Treatment) string {
+func treatmentText(t Treatment) string {
 	if t.Percentage == 100 || t.Policy.Level() == 0 {
 		return string(t.Policy)
 	}

@@ -20,8 +20,9 @@ var obsoleteRules = rule.Rules[*evidence]{{
 		"one level lower.",
 	Fails: func(e *evidence) rule.Failures {
 		r := e.record()
-		failures := rule.FailIf(sampled(r) && !flagged(r), "Receivers of RFC 9989 ignore pct=%d in the record of %s and "+
-			"apply the policy to all mail.", r.Percentage, e.Tree.PolicyDomain()).About("pct")
+		failures := rule.FailIf(sampled(r) && !hasTestingFlag(r),
+			"Receivers of RFC 9989 ignore pct=%d in the record of %s and "+
+				"apply the policy to all mail.", r.Percentage, e.Tree.PolicyDomain()).About("pct")
 		return failures.Suggesting(e.migrated())
 	},
 }, {
@@ -30,7 +31,7 @@ var obsoleteRules = rule.Rules[*evidence]{{
 	Advice: "Remove the tag: receivers of RFC 9989 ignore it.",
 	Partly: func(*evidence) float64 { return 1 }, Fails: func(e *evidence) rule.Failures {
 		failures := rule.FailEach(e.obsolete, func(o ObsoleteTag) rule.Failures {
-			effective := o.Tag == "pct" && sampled(e.record()) && !flagged(e.record())
+			effective := o.Tag == "pct" && sampled(e.record()) && !hasTestingFlag(e.record())
 			return rule.FailIf(!effective && !isAddress(o.Tag), "%s=%s: %s", o.Tag, phrase.Quote(o.Value), o.Effect).About(o.Tag)
 		})
 		return failures.Suggesting(e.harmless())

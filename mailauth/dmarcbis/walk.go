@@ -121,7 +121,7 @@ func insteadOfPercentage(r *policy.Record) (replacement, effect string) {
 	switch pct := r.Percentage; {
 	case !sampled(r):
 		return "", "Receivers of RFC 9989 ignore it, and it has no effect: remove it."
-	case flagged(r):
+	case hasTestingFlag(r):
 		return "", "Receivers of RFC 9989 ignore it and follow t; those of RFC 7489 follow it and ignore t."
 	default:
 		return "p=" + string(r.Policy.Lowered()),

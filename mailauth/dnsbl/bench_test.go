@@ -28,7 +28,7 @@ func BenchmarkJudge(b *testing.B) {
 	var probes []*probe
 	for _, l := range Lists() {
 		p := &probe{list: l, listed: []reply{{addrs: []netip.Addr{listedTest4}}}, unlisted: []reply{{}}}
-		p.outcome = p.weigh()
+		p.outcome = p.conclude()
 		probes = append(probes, p)
 	}
 	ip := diag.MustIP(ip4)

@@ -119,7 +119,7 @@ func choose(lists []*List, secrets keys, req Request) ([]*probe, error) {
 	ids := kit.Map(lists, func(l *List) string { return l.ID })
 	var probes []*probe
 	for _, l := range lists {
-		if zone, keyed := secrets.place(l); zone != "" && l.knows(req.IP.Addr) &&
+		if zone, keyed := secrets.queryZone(l); zone != "" && l.knows(req.IP.Addr) &&
 			(len(req.Lists) == 0 || slices.Contains(req.Lists, l.ID)) {
 			probes = append(probes, &probe{list: l, zone: zone, keyed: keyed})
 		}
@@ -154,7 +154,7 @@ func similar(id string, ids []string) string {
 	}
 	for _, one := range ids {
 		for word := range strings.SplitSeq(one, "-") {
-			if len(word) > 2 && strings.Contains(lower(id), word) && !slices.Contains(found, one) {
+			if len(word) > 2 && strings.Contains(lowerASCII(id), word) && !slices.Contains(found, one) {
 				found = append(found, one)
 			}
 		}
@@ -178,7 +178,7 @@ func (e *evidence) unavailable() error {
 	}
 	asked, silent := 0, true
 	for _, p := range e.probes {
-		if p.outcome.dead() {
+		if p.outcome.isDefunct() {
 			continue
 		}
 		asked++
@@ -206,7 +206,7 @@ func (e *evidence) report() *Report {
 	}
 	for _, p := range e.probes {
 		o := &p.outcome
-		r.Partial = r.Partial || !o.measured() && !o.dead()
+		r.Partial = r.Partial || !o.measured() && !o.isDefunct()
 		if p.list.Category == allow {
 			r.Allowlists = append(r.Allowlists, p.result(e.ip.Addr))
 			continue

@@ -135,7 +135,7 @@ func TestHeadlinesFit(t *testing.T) {
 			e.probes = append(e.probes, p)
 		}
 		for key, text := range texts {
-			headline := e.filler().Replace(text.Headline)
+			headline := e.placeholders().Replace(text.Headline)
 			require.LessOrEqual(t, len([]rune(headline)), rule.MaxHeadline, "%s: %s", key, headline)
 		}
 	}

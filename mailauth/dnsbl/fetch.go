@@ -66,14 +66,14 @@ func gather(ctx context.Context, env *diag.Env, ip diag.IP, probes []*probe, sec
 	defer cancel()
 	var g diag.Group
 	for _, p := range probes {
-		if p.limited = !limits.take(p.list, e.began); p.limited {
+		if p.limited = !limits.allow(p.list, e.began); p.limited {
 			continue
 		}
 		g.Go(func() { p.ask(ask, env, ip, secrets) })
 	}
 	g.Wait()
 	for _, p := range probes {
-		p.outcome = p.weigh()
+		p.outcome = p.conclude()
 	}
 	e.ended = env.Now()
 	return e
@@ -102,7 +102,7 @@ func (p *probe) ask(ctx context.Context, env *diag.Env, ip diag.IP, secrets keys
 		g.Go(func() { p.unlisted[i] = p.query(ctx, env, unlisted[i], secrets) })
 	}
 	g.Wait()
-	if p.weigh().status == Listed {
+	if p.conclude().status == Listed {
 		p.reasons = reasons(diag.Lookup[*dns.TXT](ctx, env, p.name(ip.Addr)), secrets)
 	}
 }
@@ -139,7 +139,7 @@ func failed(a diag.Answer[*dns.A], secrets keys) reply {
 	if why == noResponse {
 		return reply{fault: timedOut, why: why}
 	}
-	return reply{fault: Failed, why: "the lookup failed: " + phrase.Quote(secrets.scrub(why))}
+	return reply{fault: Failed, why: "the lookup failed: " + phrase.Quote(secrets.redact(why))}
 }
 
 // noResponse is the text of [diag.Reason] for a query that was not answered in time.
@@ -172,7 +172,7 @@ const (
 func reasons(a diag.Answer[*dns.TXT], secrets keys) []string {
 	var list []string
 	for _, rr := range a.Records[:min(len(a.Records), maxTexts)] {
-		if text := strings.Join(strings.FieldsFunc(secrets.scrub(dnsmsg.TXT(rr)), unprintable), " "); text != "" {
+		if text := strings.Join(strings.FieldsFunc(secrets.redact(dnsmsg.TXT(rr)), unprintable), " "); text != "" {
 			list = append(list, phrase.Clip(text, maxReason))
 		}
 	}
@@ -224,8 +224,8 @@ func isKey(s string) bool {
 		strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
-// place returns the zone in which a list is queried, absolute, and whether with a key; empty if not at all.
-func (k keys) place(l *List) (zone string, keyed bool) {
+// queryZone returns the zone in which a list is queried, absolute, and whether with a key; empty if not at all.
+func (k keys) queryZone(l *List) (zone string, keyed bool) {
 	if key, ok := k[l.KeyName]; ok && l.KeyedZone != "" {
 		return strings.Replace(l.KeyedZone, keyMark, key.text, 1) + ".", true
 	}
@@ -235,12 +235,12 @@ func (k keys) place(l *List) (zone string, keyed bool) {
 	return l.Zone + ".", false
 }
 
-// scrub removes the keys from a text of third parties, which may echo the query.
-func (k keys) scrub(s string) string {
+// redact removes the keys from a text of third parties, which may echo the query.
+func (k keys) redact(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	for _, key := range k {
 		for {
-			at := strings.Index(lower(s), lower(key.text))
+			at := strings.Index(lowerASCII(s), lowerASCII(key.text))
 			if at < 0 {
 				break
 			}
@@ -250,8 +250,8 @@ func (k keys) scrub(s string) string {
 	return s
 }
 
-// lower is a text in lower case as the DNS compares names (RFC 4343 section 3). Its length stays as it is.
-func lower(s string) string {
+// lowerASCII returns a text in lower case as the DNS compares names (RFC 4343 section 3). Its length stays as it is.
+func lowerASCII(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
 			r += 'a' - 'A'
@@ -270,7 +270,7 @@ type limiter struct {
 
 type limiterKey struct{}
 
-func (l *limiter) take(list *List, now time.Time) bool {
+func (l *limiter) allow(list *List, now time.Time) bool {
 	if list.Rate.Count == 0 {
 		return true
 	}

@@ -209,11 +209,11 @@ type reading struct {
 type readingKind int
 
 const (
-	absent  readingKind = 0 // no entry
-	noted   readingKind = 1 // an entry that is not a listing
-	present readingKind = 2 // an entry, which is a listing
-	denied  readingKind = 3 // the list refused to answer
-	foreign readingKind = 4 // an address that no list answers with
+	absent        readingKind = 0 // no entry
+	informational readingKind = 1 // an entry that is not a listing
+	present       readingKind = 2 // an entry, which is a listing
+	denied        readingKind = 3 // the list refused to answer
+	outOfRange    readingKind = 4 // an address that no list answers with
 )
 
 func (l *List) read(addrs []netip.Addr) reading {
@@ -225,7 +225,7 @@ func (l *List) read(addrs []netip.Addr) reading {
 		if kind > r.kind || !r.decisive.IsValid() {
 			r.kind, r.decisive, decisive = kind, a, meanings
 		}
-		if kind == present && (r.category == "" || gravity(category) > gravity(r.category)) {
+		if kind == present && (r.category == "" || rank(category) > rank(r.category)) {
 			r.category = category
 		}
 		for _, m := range meanings {
@@ -245,7 +245,7 @@ func (l *List) read(addrs []netip.Addr) reading {
 
 func (l *List) decode(a netip.Addr) (kind readingKind, category Category, meanings []string) {
 	if !codes.Contains(a) {
-		return foreign, "", nil
+		return outOfRange, "", nil
 	}
 	for _, c := range l.Codes {
 		if !c.Pattern.has(a) {
@@ -265,7 +265,7 @@ func (l *List) decode(a netip.Addr) (kind readingKind, category Category, meanin
 	case category == "":
 		return present, l.Category, nil
 	case category == neutral, category == allow && l.Category != allow:
-		return noted, "", meanings
+		return informational, "", meanings
 	default:
 		return present, category, meanings
 	}
@@ -278,7 +278,7 @@ func (r *reading) refusal() string {
 	return fmt.Sprintf("it answered %s, by which lists refuse", r.decisive)
 }
 
-// gravity orders categories by what they accuse an address of.
-func gravity(c Category) int {
+// rank orders categories by what they accuse an address of.
+func rank(c Category) int {
 	return slices.Index([]Category{allow, Policy, reputation, proxy, exploit, bot, spam}, c)
 }

@@ -52,12 +52,12 @@ type outcome struct {
 
 func (o *outcome) measured() bool { return o.status == Listed || o.status == clean }
 
-// dead reports whether the list is no longer maintained, so that its answers mean nothing.
-func (o *outcome) dead() bool { return o.test == empty || o.test == wildcard }
+// isDefunct reports whether the list is no longer maintained, so that its answers mean nothing.
+func (o *outcome) isDefunct() bool { return o.test == empty || o.test == wildcard }
 
-// weigh draws the conclusion from the answers of a list. A listing counts only if the list is known not to list
+// conclude draws the conclusion from the answers of a list. A listing counts only if the list is known not to list
 // everything, and its absence only if the list is known to list something.
-func (p *probe) weigh() outcome {
+func (p *probe) conclude() outcome {
 	if p.limited {
 		return outcome{status: Failed, test: Open, why: "it is asked too often, so that it was left out"}
 	}
@@ -70,7 +70,7 @@ func (p *probe) weigh() outcome {
 		return fail(p.address.fault, p.address.why)
 	case r.kind == denied:
 		return fail(Refused, r.refusal())
-	case r.kind == foreign:
+	case r.kind == outOfRange:
 		return fail(Failed, fmt.Sprintf("it answered %s, which is no return code of a list", r.decisive))
 	case test == wildcard:
 		return fail(Failed, "it lists every address, even 127.0.0.1, which no list may have")
@@ -78,7 +78,7 @@ func (p *probe) weigh() outcome {
 		return fail(Failed, "it answered for its test address with an address that is no return code of a list")
 	case fault.fault == Refused:
 		return fail(Refused, fault.why)
-	case r.kind == present && (test != Open || p.exonerates()):
+	case r.kind == present && (test != Open || p.passesNegativeTest()):
 		o.status = Listed
 	case r.kind != present && (test == passed || test == notAsked):
 		o.status = clean
@@ -102,9 +102,9 @@ func (p *probe) selfTest() (SelfTest, reply) {
 		return wildcard, reply{}
 	case fault.fault == Refused:
 		return Open, fault
-	case listed.foreign || unlisted.foreign:
+	case listed.outOfRange || unlisted.outOfRange:
 		return parked, reply{}
-	case (listed.present || listed.noted) && p.exonerates():
+	case (listed.present || listed.informational) && p.passesNegativeTest():
 		return passed, reply{}
 	case fault.fault != "":
 		return Open, fault
@@ -114,8 +114,8 @@ func (p *probe) selfTest() (SelfTest, reply) {
 }
 
 type survey struct {
-	absent, noted, present, foreign bool  // of any of them
-	fault                           reply // the worst one
+	absent, informational, present, outOfRange bool  // of any of them
+	fault                                      reply // the worst one
 }
 
 func (l *List) survey(replies []reply) (s survey) {
@@ -128,17 +128,17 @@ func (l *List) survey(replies []reply) (s survey) {
 			s.fault = worse(s.fault, reply{fault: Refused, why: r.refusal()})
 		}
 		s.absent = s.absent || one.fault == "" && r.kind == absent
-		s.noted = s.noted || r.kind == noted
+		s.informational = s.informational || r.kind == informational
 		s.present = s.present || r.kind == present
-		s.foreign = s.foreign || r.kind == foreign
+		s.outOfRange = s.outOfRange || r.kind == outOfRange
 	}
 	return s
 }
 
-// exonerates reports whether the list is known to leave out an address that it must leave out.
-func (p *probe) exonerates() bool {
+// passesNegativeTest reports whether the list is known to leave out an address that it must leave out.
+func (p *probe) passesNegativeTest() bool {
 	s := p.list.survey(p.unlisted)
-	return (s.absent || s.noted) && !s.present
+	return (s.absent || s.informational) && !s.present
 }
 
 // worse returns the more informative fault: a refusal before an error, an error before silence.

@@ -36,7 +36,7 @@ func FuzzWeigh(f *testing.F) {
 			if two {
 				p.listed, p.unlisted = append(p.listed, pick(listed4)), append(p.unlisted, pick(unlisted4))
 			}
-			p.outcome = p.weigh()
+			p.outcome = p.conclude()
 			o := &p.outcome
 			require.Equal(t, o.measured(), o.why == "")
 			require.True(t, o.measured() || strings.TrimSpace(o.why) != "")
@@ -44,11 +44,11 @@ func FuzzWeigh(f *testing.F) {
 			switch o.status {
 			case Listed:
 				require.Equal(t, present, l.read(p.address.addrs).kind)
-				require.True(t, !lacks.present && (lacks.absent || lacks.noted))
+				require.True(t, !lacks.present && (lacks.absent || lacks.informational))
 			case clean:
 				require.Less(t, l.read(p.address.addrs).kind, present)
 				require.Empty(t, p.address.fault)
-				require.True(t, has.present || has.noted)
+				require.True(t, has.present || has.informational)
 				require.False(t, lacks.present)
 			}
 			e := &evidence{ip: diag.MustIP(ip4), probes: []*probe{p}}

@@ -108,10 +108,10 @@ func ParseLists(data []byte) ([]*List, error) {
 		l := &List{Severity: low, Scope: ofAddresses, Test: true}
 		err := diag.DecodeList(text, l, true)
 		if err == nil {
-			err = l.settle()
+			err = l.normalize()
 		}
 		if err == nil {
-			err = l.claim(seen)
+			err = l.checkUnique(seen)
 		}
 		if err != nil {
 			var named struct{ ID string }
@@ -131,7 +131,7 @@ func (f *listsFile) check() error {
 		check(len(f.Lists) > 0 && len(f.Lists) <= maxLists, "lists", "there must be 1 to %d, not %d", maxLists, len(f.Lists)))
 }
 
-func (l *List) claim(seen map[string]bool) error {
+func (l *List) checkUnique(seen map[string]bool) error {
 	for _, m := range [][2]string{{"id", l.ID}, {"name", l.Name}, {"zone", l.Zone}, {"keyed_zone", l.KeyedZone}} {
 		key := m[0] + " " + m[1]
 		if seen[key] {
@@ -142,8 +142,8 @@ func (l *List) claim(seen map[string]bool) error {
 	return nil
 }
 
-// settle writes names and texts in one form, and checks all.
-func (l *List) settle() error {
+// normalize writes names and texts in one form, and checks all.
+func (l *List) normalize() error {
 	l.Expires = strings.TrimRight(l.Expires, ".")
 	var faults []error
 	if l.Zone != "" {

@@ -74,13 +74,13 @@ func TestDecode(t *testing.T) {
 		{"spamhaus-zen", "127.255.255.1", denied, "", ""},
 		{"spamhaus-zen", "127.0.0.2 127.255.255.254", denied, "", "public or shared resolvers"},
 		{"spamhaus-zen", "127.0.0.1", denied, "", ""},
-		{"spamhaus-zen", "127.0.0.2 203.0.113.1", foreign, "", ""},
-		{"spamhaus-zen", "128.0.0.2", foreign, "", ""},
-		{"hostkarma", "127.0.0.1", noted, "", "White"},
+		{"spamhaus-zen", "127.0.0.2 203.0.113.1", outOfRange, "", ""},
+		{"spamhaus-zen", "128.0.0.2", outOfRange, "", ""},
+		{"hostkarma", "127.0.0.1", informational, "", "White"},
 		{"hostkarma", "127.0.0.1 127.0.0.2", present, spam, "White"},
-		{"hostkarma", "127.0.0.3 127.0.1.1", noted, "", "Yellow"},
+		{"hostkarma", "127.0.0.3 127.0.1.1", informational, "", "Yellow"},
 		{"efnet", "127.0.0.1", present, proxy, "Open proxy"},
-		{"mailspike", "127.0.0.19", noted, "", "good"},
+		{"mailspike", "127.0.0.19", informational, "", "good"},
 		{"uceprotect-3", "127.0.0.2", present, reputation, "Provider"},
 		{"dnswl", "127.0.5.2", present, allow, "Service or network provider"},
 		{"dnswl", "127.0.10.0", present, allow, "Special case"},
@@ -234,7 +234,7 @@ func FuzzParseLists(f *testing.F) {
 			require.True(t, isID(l.ID) && l.Name != "" && len(l.Name) <= maxName)
 			require.NotEmpty(t, l.Families)
 			secrets := keys{l.KeyName: secret{strings.Repeat("k", maxKey-1)}}
-			zone, _ := secrets.place(l)
+			zone, _ := secrets.queryZone(l)
 			require.NotEmpty(t, zone)
 			require.LessOrEqual(t, len(reversed(longest))+1+len(zone), 254)
 			require.NotContains(t, l.public(true)+l.public(false), keyMark)
@@ -258,7 +258,7 @@ func FuzzRead(f *testing.F) {
 		for _, l := range Lists() {
 			r := l.read(addrs)
 			require.Equal(t, len(addrs) == 0, r.kind == absent)
-			require.True(t, !strange || r.kind == denied || r.kind == foreign)
+			require.True(t, !strange || r.kind == denied || r.kind == outOfRange)
 			require.Equal(t, r.kind == present, r.category != "" && r.kind == present)
 			require.True(t, r.kind != present || slices.Contains(l.Category.Values(), string(r.category)))
 		}

@@ -43,7 +43,7 @@ func (c class) source() rule.Source { return rule.Source(fmt.Sprintf("lists %d",
 // Unanswered returns the classes with a list in operation that did not answer.
 func (e *evidence) Unanswered() (list []rule.Source) {
 	for _, c := range classes {
-		mute := func(p *probe) bool { return could(p, c) && !p.outcome.measured() && !p.outcome.dead() }
+		mute := func(p *probe) bool { return mayBelong(p, c) && !p.outcome.measured() && !p.outcome.isDefunct() }
 		if len(e.blocks(mute)) > 0 {
 			list = append(list, c.source())
 		}
@@ -51,7 +51,7 @@ func (e *evidence) Unanswered() (list []rule.Source) {
 	return list
 }
 
-func could(p *probe, c class) bool {
+func mayBelong(p *probe, c class) bool {
 	aboutPolicy := func(c Code) bool { return c.Kind == Policy }
 	return classOf(p) == c || c == policy && p.list.Severity != low && slices.ContainsFunc(p.list.Codes, aboutPolicy)
 }
@@ -97,7 +97,7 @@ func public(e *evidence) bool { return !e.purpose.hidden }
 
 func measured(c class) func(*evidence) bool {
 	return func(e *evidence) bool {
-		return public(e) && len(e.blocks(func(p *probe) bool { return p.outcome.measured() && could(p, c) })) > 0
+		return public(e) && len(e.blocks(func(p *probe) bool { return p.outcome.measured() && mayBelong(p, c) })) > 0
 	}
 }
 
@@ -107,8 +107,8 @@ func listed(c class) func(*evidence) rule.Failures {
 	}
 }
 
-// onNone completes the rule that no list of a class has the address.
-func onNone(c class, r rule.Rule[*evidence]) rule.Rule[*evidence] {
+// unlistedRule completes the rule that no list of a class has the address.
+func unlistedRule(c class, r rule.Rule[*evidence]) rule.Rule[*evidence] {
 	r.Reads, r.When, r.Fails = []rule.Source{c.source()}, measured(c), listed(c)
 	r.Ref = cmp.Or(r.Ref, "RFC 5782 section 2.1")
 	r.Advice = cmp.Or(r.Advice, "Remove the cause, then request removal.")
@@ -161,7 +161,7 @@ func (e *evidence) remedy(p *probe) string {
 	if url != "" {
 		removal = "request removal from " + p.list.Name + " at " + url + "."
 	}
-	told := e.told(p)
+	told := e.isExplained(p)
 	switch text := remedies[p.category()]; {
 	case p.list.ofNetworks():
 		return networkRemedy
@@ -185,8 +185,8 @@ func (e *evidence) remedy(p *probe) string {
 	}
 }
 
-// told reports whether an earlier finding advises on the cause of this listing.
-func (e *evidence) told(p *probe) bool {
+// isExplained reports whether an earlier finding advises on the cause of this listing.
+func (e *evidence) isExplained(p *probe) bool {
 	for _, c := range classes {
 		for _, earlier := range e.on(c) {
 			if earlier == p {
@@ -211,11 +211,11 @@ var listingRules = rule.Rules[*evidence]{{
 		on := slices.Concat(e.on(decisive), e.on(major))
 		return rule.FailIf(len(on) > 1, "%s is on %s, so that most receivers reject its mail.", e.ip, names(on))
 	},
-}, onNone(decisive, rule.Rule[*evidence]{
+}, unlistedRule(decisive, rule.Rule[*evidence]{
 	Code: "dnsbl.listed.decisive", Severity: diag.Critical, Weight: 40, Category: factorMajor,
 	Title:       "Listed on the most widely used blocklist",
 	Requirement: "The most widely used blocklist does not have the address",
-}), onNone(major, rule.Rule[*evidence]{
+}), unlistedRule(major, rule.Rule[*evidence]{
 	Code: "dnsbl.listed.major", Severity: diag.Error, Weight: 80, Category: factorMajor,
 	Title:       "Listed on a widely used blocklist",
 	Requirement: "No other widely used blocklist that answered has the address",
@@ -230,27 +230,27 @@ var listingRules = rule.Rules[*evidence]{{
 		on := slices.Concat(e.on(minor), e.on(obscure))
 		return rule.FailIf(operators(on) >= manyOperators, "%s is on %s.", e.ip, names(on))
 	},
-}, onNone(minor, rule.Rule[*evidence]{
+}, unlistedRule(minor, rule.Rule[*evidence]{
 	Code: "dnsbl.listed.minor", Severity: diag.Warning, Weight: 30, Category: factorOther,
 	Title:       "Listed on a blocklist that some receivers use",
 	Requirement: "No blocklist that some receivers use and that answered has the address",
-}), onNone(obscure, rule.Rule[*evidence]{
+}), unlistedRule(obscure, rule.Rule[*evidence]{
 	Code: "dnsbl.listed.obscure", Severity: diag.Warning, Weight: 5, Category: factorOther,
 	Title:       "Listed on a blocklist that few receivers use",
 	Requirement: "No blocklist that few receivers use and that answered has the address",
-}), onNone(policy, rule.Rule[*evidence]{
+}), unlistedRule(policy, rule.Rule[*evidence]{
 	Code: "dnsbl.listed.policy", Severity: diag.Warning, Weight: 60, Category: factorPolicy, Ref: "RFC 5782 section 1",
 	Title:       "On a policy list: the address should not send mail directly",
 	Requirement: "No policy list says that the address should not send mail directly",
 	Advice: "Send through the mail server of your provider, or have a static address of a mail server taken off the " +
 		"list.",
-}), onNone(minorPolicy, rule.Rule[*evidence]{
+}), unlistedRule(minorPolicy, rule.Rule[*evidence]{
 	Code: "dnsbl.listed.policy.minor", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
 	Ref:         "RFC 5782 section 1",
 	Title:       "On a policy list that few receivers use",
 	Requirement: "No policy list that few receivers use has the address",
 	Advice:      "Give a mail server a PTR record with a host name of its own, and have it taken off the list.",
-}), onNone(network, rule.Rule[*evidence]{
+}), unlistedRule(network, rule.Rule[*evidence]{
 	Code: "dnsbl.listed.network", Severity: diag.Warning, Weight: 5, Category: factorNetwork,
 	Ref:         "RFC 6471 section 2.1.3",
 	Title:       "Listed with its whole network, for what others did",

@@ -23,13 +23,14 @@ func unanswered(e *evidence) rule.Failures {
 		is   func(*outcome) bool
 		what string
 	}{
-		{func(o *outcome) bool { return o.dead() }, "out of operation"},
+		{func(o *outcome) bool { return o.isDefunct() }, "out of operation"},
 		{func(o *outcome) bool { return o.status == Refused }, "refused"},
 		{func(o *outcome) bool { return o.status == timedOut }, "silent"},
 		{func(o *outcome) bool { return o.status == Failed }, "failed"},
 	} {
 		on := e.blocks(func(p *probe) bool {
-			return kind.is(&p.outcome) && p.outcome.dead() == (kind.what == "out of operation") && p.list.Severity != high &&
+			return kind.is(&p.outcome) && p.outcome.isDefunct() == (kind.what == "out of operation") &&
+				p.list.Severity != high &&
 				!p.outcome.measured()
 		})
 		if len(on) > 0 {
@@ -42,7 +43,7 @@ func unanswered(e *evidence) rule.Failures {
 // rewritten returns the lists in whose place the resolver answers. A few domains of lists are parked at any time, but
 // never many together.
 func rewritten(e *evidence) []*probe {
-	parked := e.with(func(o *outcome) bool { return o.reading.kind == foreign || o.test == parked })
+	parked := e.with(func(o *outcome) bool { return o.reading.kind == outOfRange || o.test == parked })
 	silent := e.with(func(o *outcome) bool { return o.status == timedOut })
 	if len(parked) < minRewritten || 2*len(parked) < len(e.probes)-len(silent) {
 		return nil
@@ -142,7 +143,7 @@ var coverageRules = rule.Rules[*evidence]{{
 		return rule.FailEach(missing, func(p *probe) rule.Failures {
 			return rule.Failures{{
 				Detail: fmt.Sprintf("%s did not say whether it has %s: %s.", p.list.Name, e.ip, p.outcome.why),
-				Advice: e.elsewhere(p),
+				Advice: e.manualCheck(p),
 			}}.About(p.list.ID)
 		})
 	},
@@ -181,7 +182,7 @@ func were(n int) string {
 	return phrase.Count(n, "blocklist") + " were"
 }
 
-func (e *evidence) elsewhere(p *probe) string {
+func (e *evidence) manualCheck(p *probe) string {
 	text := "Check the address at the website of the list"
 	if url := p.list.delistURL(e.ip.Addr); url != "" {
 		text += ", " + url
@@ -213,12 +214,12 @@ func (e *evidence) allowed() (on []*probe, answered int) {
 
 func (e *evidence) judge() diag.Verdict {
 	v := rules.Judge(e, texts)
-	fill := e.filler()
+	fill := e.placeholders()
 	v.Headline, v.Sub = fill.Replace(v.Headline), fill.Replace(v.Sub)
 	return v
 }
 
-func (e *evidence) filler() *strings.Replacer {
+func (e *evidence) placeholders() *strings.Replacer {
 	listings := e.listings()
 	on, first := "a blocklist", ""
 	// The one that weighs most speaks for all.

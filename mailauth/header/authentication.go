@@ -34,7 +34,7 @@ func (e *evidence) readAuthentication() {
 		}
 		e.authFields = append(e.authFields, a)
 	}
-	e.doubtNameless()
+	e.distrustUnnamed()
 }
 
 func (a *authField) parse() bool {
@@ -54,9 +54,9 @@ func (a *authField) parse() bool {
 	return err == nil
 }
 
-// doubtNameless treats results without a server name as foreign where the receiving side names itself in its own:
+// distrustUnnamed treats results without a server name as foreign where the receiving side names itself in its own:
 // servers of Microsoft omit their name, also in outgoing mail.
-func (e *evidence) doubtNameless() {
+func (e *evidence) distrustUnnamed() {
 	named := slices.ContainsFunc(e.authFields,
 		func(a authField) bool { return a.header != nil && !a.foreign && a.id != "" })
 	if n := len(e.path.Hops); !named || n > 0 && e.path.Hops[n-1].Microsoft() {

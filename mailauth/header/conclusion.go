@@ -28,8 +28,8 @@ func (a *analysis) conclude(findings []diag.Finding) Conclusion {
 	case l.DMARC.Result == policy.ResultNone:
 		a.concludeWithoutPolicy(&c)
 	case l.DMARC.Result == policy.ResultTempError:
-		c.say("DNS lookups failed (%s), so authenticity cannot be decided now.", phrase.Quote(l.DMARC.Reason))
-		a.sayMechanisms(&c)
+		c.addReason("DNS lookups failed (%s), so authenticity cannot be decided now.", phrase.Quote(l.DMARC.Reason))
+		a.addMechanismReasons(&c)
 	default:
 		a.concludeOpen(&c)
 	}
@@ -39,9 +39,9 @@ func (a *analysis) conclude(findings []diag.Finding) Conclusion {
 	// Mail programs may show a different author than the authenticated one.
 	if n := a.count("From"); n > 1 && c.Authentic == likely {
 		c.Authentic = notDecided
-		c.say("There are %d From fields: a mail program may show one that is not authenticated.", n)
+		c.addReason("There are %d From fields: a mail program may show one that is not authenticated.", n)
 	}
-	for _, f := range pick(findings, frauds) { // an authentic sender may still deceive
+	for _, f := range filterCodes(findings, fraudCodes) { // an authentic sender may still deceive
 		c.Reasons = append(c.Reasons, f.Detail)
 	}
 	return c
@@ -51,13 +51,14 @@ func (a *analysis) concludePass(c *Conclusion) {
 	c.Authentic = likely
 	if a.live.AnyoneMaySend() && !slices.Contains(a.live.DMARC.By, policy.DKIM) {
 		c.Authentic = notDecided
-		c.say("DMARC passes for %s, but only because its SPF record authorizes every server on the Internet, which "+
+		c.addReason("DMARC passes for %s, but only because its SPF record authorizes every server on the Internet, which "+
 			"proves nothing.", a.live.Author())
 	} else if !a.covered() {
 		c.Authentic = notDecided
-		c.say("DMARC passes for %s by a DKIM signature alone, and that does not cover %s.", a.live.Author(), a.uncovered())
+		c.addReason("DMARC passes for %s by a DKIM signature alone, and that does not cover %s.",
+			a.live.Author(), a.uncoveredParts())
 	} else {
-		c.say("DMARC passes: the message was sent on behalf of %s, the domain in From.", a.live.Author())
+		c.addReason("DMARC passes: the message was sent on behalf of %s, the domain in From.", a.live.Author())
 	}
 	a.addFoundReasons(c)
 }
@@ -73,24 +74,24 @@ func (a *analysis) trustNote(c *Conclusion, n *note) {
 			return
 		}
 	}
-	s := a.choose(a.possible())
+	s := a.choose(a.candidates())
 	if s == nil || s.Length == nil && a.unsigned(s.Signature, "Subject") == 0 {
 		return
 	}
 	c.Authentic = notDecided
-	c.say("The pass may rest on the DKIM signature of %s alone, which does not cover the whole message.", s.domain())
+	c.addReason("The pass may rest on the DKIM signature of %s alone, which does not cover the whole message.", s.domain())
 }
 
-// uncovered names the visible parts of the message that the best signature does not cover.
-func (a *analysis) uncovered() string {
+// uncoveredParts names the visible parts of the message that the best signature does not cover.
+func (a *analysis) uncoveredParts() string {
 	if a.best == nil {
 		return "the message"
 	}
 	list := a.openFields(a.best.Signature, []string{"From", "Subject"})
 	switch {
-	case a.best.tail > 0 && *a.best.Length == 0:
+	case a.best.uncoveredBytes > 0 && *a.best.Length == 0:
 		list = append(list, "the body")
-	case a.best.tail > 0:
+	case a.best.uncoveredBytes > 0:
 		list = append(list, "the end of the body")
 	}
 	return strings.Join(list, " and ")
@@ -98,42 +99,42 @@ func (a *analysis) uncovered() string {
 
 func (a *analysis) concludeFail(c *Conclusion) {
 	l := a.live
-	c.say("DMARC fails: neither SPF nor DKIM authenticates %s, the domain in From.", l.Author())
-	a.sayMechanisms(c)
-	switch a.excuse() {
+	c.addReason("DMARC fails: neither SPF nor DKIM authenticates %s, the domain in From.", l.Author())
+	a.addMechanismReasons(c)
+	switch a.findMitigation() {
 	case noMitigation:
-		if l.ExcuseSilent() {
-			c.say("DNS lookups failed that could explain it, so nothing more can be concluded now.")
+		if l.MitigationUnanswered() {
+			c.addReason("DNS lookups failed that could explain it, so nothing more can be concluded now.")
 			return
 		}
 		c.Authentic = unlikely
 	case notedPass:
 		a.trustNote(c, a.notedTrusted())
-		c.say("%s recorded at delivery that DMARC passed; keys or records have probably changed since.",
+		c.addReason("%s recorded at delivery that DMARC passed; keys or records have probably changed since.",
 			a.notedTrusted().by())
 	case claimedPass:
-		c.say("An Authentication-Results field of %s says that DMARC passed, but the sender could have added it: make sure "+
-			"that the receiver removes such fields.", a.notedTrusted().by())
+		c.addReason("An Authentication-Results field of %s says that DMARC passed, but the sender could have added "+
+			"it: make sure that the receiver removes such fields.", a.notedTrusted().by())
 	case changedBody:
 		s := l.Changed()
 		if s.SignatureOK != nil && *s.SignatureOK {
-			c.say("The header is as %s signed it, but the body is not: the message comes from that domain and was changed "+
-				"on the way, as mailing lists and filters do.", s.Domain)
+			c.addReason("The header is as %s signed it, but the body is not: the message comes from that domain "+
+				"and was changed on the way, as mailing lists and filters do.", s.Domain)
 		} else {
-			c.say("The header is as %s signed it once the changes that mailing lists make are undone: the message comes "+
+			c.addReason("The header is as %s signed it once the changes that mailing lists make are undone: the message comes "+
 				"from that domain and was changed on the way.", s.Domain)
 		}
 	case arcVouched:
-		c.say("The ARC chain is valid, and %s states in it that DMARC passed before: the message is as trustworthy as "+
+		c.addReason("The ARC chain is valid, and %s states in it that DMARC passed before: the message is as trustworthy as "+
 			"that server.", phrase.Quote(l.ARC.Sets[0].Domain))
 	case misaligned:
-		c.say("%s is authenticated and belongs to the same organization, but is not aligned with %s as its DMARC policy "+
-			"requires.", l.Misaligned(), l.Author())
-	case longAgo:
-		c.say("The message was received on %s. Keys and SPF records may have changed since, so a failure today means "+
+		c.addReason("%s is authenticated and belongs to the same organization, but is not aligned with %s as "+
+			"its DMARC policy requires.", l.Misaligned(), l.Author())
+	case oldMessage:
+		c.addReason("The message was received on %s. Keys and SPF records may have changed since, so a failure today means "+
 			"little.", day(l.At))
 	case filtered:
-		c.say("The message came through %s, a mail filter. If it is the receiver's, list it in trusted_authserv_ids, "+
+		c.addReason("The message came through %s, a mail filter. If it is the receiver's, list it in trusted_authserv_ids, "+
 			"so that the server before it is judged.", a.gateway())
 	}
 }
@@ -142,13 +143,13 @@ func (a *analysis) concludeWithoutPolicy(c *Conclusion) {
 	l := a.live
 	if l.Nonexistent() {
 		c.Authentic = unlikely
-		c.say("The domain %s does not exist, so it cannot have sent the message.", l.Author())
+		c.addReason("The domain %s does not exist, so it cannot have sent the message.", l.Author())
 		return
 	}
-	c.say("%s publishes no DMARC policy.", l.Author())
-	a.sayMechanisms(c)
+	c.addReason("%s publishes no DMARC policy.", l.Author())
+	a.addMechanismReasons(c)
 	switch {
-	case a.delivered(), l.Signed(dkim.Pass) != nil && a.covered():
+	case a.deliveredByAuthor(), l.Signed(dkim.Pass) != nil && a.covered():
 		c.Authentic = likely
 	case l.SPFGave(eval.Fail) && l.SPFAligned() && len(l.DKIM.Signatures) == 0 && a.forwarder() == "" &&
 		l.Now.Sub(l.At) <= staleRecord:
@@ -160,22 +161,23 @@ func (a *analysis) concludeOpen(c *Conclusion) {
 	switch a.live.DMARC.Open {
 	case live.NoAuthor:
 		if len(a.input.From) > 1 {
-			c.say("The From field has addresses in several domains, so DMARC cannot be applied; most receivers reject " +
+			c.addReason("The From field has addresses in several domains, so DMARC cannot be applied; most receivers reject " +
 				"such messages.")
 		} else {
-			c.say("No From field has a valid address, so there is no domain to authenticate.")
+			c.addReason("No From field has a valid address, so there is no domain to authenticate.")
 		}
 	case live.NoBody:
-		c.say("The header is as %s signed it. Whether the body is too can only be checked with the whole message.",
+		c.addReason("The header is as %s signed it. Whether the body is too can only be checked with the whole message.",
 			a.live.Signed(dkim.Unchecked).Domain)
 	case live.NoHop:
-		c.say("Which server delivered the message from outside is unknown. %s", a.live.Why)
+		c.addReason("Which server delivered the message from outside is unknown. %s", a.live.Why)
 	case live.NoEnvelope:
-		c.say("The envelope sender is unknown because there is no Return-Path field, so SPF cannot be checked for DMARC.")
+		c.addReason("The envelope sender is unknown because there is no Return-Path field, so SPF "+
+			"cannot be checked for DMARC.")
 	case live.Decided:
-		c.say("The DMARC record cannot be used.")
+		c.addReason("The DMARC record cannot be used.")
 	}
-	a.sayMechanisms(c)
+	a.addMechanismReasons(c)
 }
 
 // concludeOffline uses the results of a server that the caller trusts.
@@ -186,22 +188,22 @@ func (a *analysis) concludeOffline(c *Conclusion) {
 	}
 	switch n := a.notedTrusted(); {
 	case n == nil:
-		c.say("Nothing was checked live, and no server in trusted_authserv_ids recorded a DMARC result.")
+		c.addReason("Nothing was checked live, and no server in trusted_authserv_ids recorded a DMARC result.")
 	case n.result.Value == "pass":
 		a.trustNote(c, n)
-		c.say("%s recorded at delivery that DMARC passed for %s.", n.by(), phrase.Quote(n.result.Domain()))
+		c.addReason("%s recorded at delivery that DMARC passed for %s.", n.by(), phrase.Quote(n.result.Domain()))
 	case n.result.Value == "fail":
 		c.Authentic = unlikely
-		c.say("%s recorded at delivery that DMARC failed for %s.", n.by(), phrase.Quote(n.result.Domain()))
+		c.addReason("%s recorded at delivery that DMARC failed for %s.", n.by(), phrase.Quote(n.result.Domain()))
 	default:
-		c.say("%s recorded the DMARC result %s, which decides nothing.", n.by(), phrase.Quote(n.result.Value))
+		c.addReason("%s recorded the DMARC result %s, which decides nothing.", n.by(), phrase.Quote(n.result.Value))
 	}
 	c.Reasons = append(c.Reasons, why)
 }
 
 func (n *note) by() string { return phrase.Quote(n.header.AuthservID) }
 
-func (c *Conclusion) say(format string, args ...any) {
+func (c *Conclusion) addReason(format string, args ...any) {
 	c.Reasons = append(c.Reasons, fmt.Sprintf(format, args...))
 }
 
@@ -223,12 +225,12 @@ const (
 	claimedPass             // the same, where the sender could have written it
 	changedBody             // the author's domain signed it, and the changes since are known
 	arcVouched              // a valid ARC chain states that it passed before
-	longAgo                 // the message is older than the DNS records about it
+	oldMessage              // the message is older than the DNS records about it
 	filtered                // the previous server may be a filter of the receiver
 	misaligned              // a domain of the author's organization is authenticated; only strict alignment refuses it
 )
 
-func (a *analysis) excuse() mitigation {
+func (a *analysis) findMitigation() mitigation {
 	l := a.live
 	limit := staleRecord
 	if len(l.Signatures(func(s *dkim.Result) bool { return l.Aligned(policy.DKIM, s.Domain) })) > 0 {
@@ -237,7 +239,7 @@ func (a *analysis) excuse() mitigation {
 	n := a.notedTrusted()
 	passes := n != nil && passed(*n.result)
 	switch {
-	case passes && a.beyondReach(n):
+	case passes && a.isAboveOutsideHop(n):
 		return notedPass
 	case l.Misaligned() != "":
 		return misaligned
@@ -246,7 +248,7 @@ func (a *analysis) excuse() mitigation {
 	case l.Vouched():
 		return arcVouched
 	case l.Now.Sub(l.At) > limit:
-		return longAgo
+		return oldMessage
 	case a.gateway() != "":
 		return filtered
 	case passes:
@@ -256,8 +258,8 @@ func (a *analysis) excuse() mitigation {
 	}
 }
 
-// beyondReach reports whether a result is above the Received field of the outside hop, where no sender can write.
-func (a *analysis) beyondReach(n *note) bool {
+// isAboveOutsideHop reports whether a result is above the Received field of the outside hop, where no sender can write.
+func (a *analysis) isAboveOutsideHop(n *note) bool {
 	return a.live.Hop != nil && a.live.Hop.Field.Offset > n.field.Offset
 }
 
@@ -271,30 +273,30 @@ func decisive(a *analysis) bool {
 
 // explainedByAge reports whether DMARC fails for a reason that lies in the time since delivery.
 func explainedByAge(a *analysis) bool {
-	return decisive(a) && !passes(a) && slices.Contains([]mitigation{notedPass, longAgo}, a.excuse())
+	return decisive(a) && !passes(a) && slices.Contains([]mitigation{notedPass, oldMessage}, a.findMitigation())
 }
 
 func current(a *analysis) bool { return decisive(a) && !explainedByAge(a) }
 
 func enforced(a *analysis) bool {
-	return a.live.Could != nil && a.live.Could.Applied != policy.None && a.live.Could.Applied != ""
+	return a.live.BestCase != nil && a.live.BestCase.Applied != policy.None && a.live.BestCase.Applied != ""
 }
 
-func (a *analysis) sayMechanisms(c *Conclusion) {
+func (a *analysis) addMechanismReasons(c *Conclusion) {
 	a.addFoundReasons(c)
 	if len(a.live.DKIM.Signatures) == 0 {
-		c.say("The message is not signed with DKIM.")
+		c.addReason("The message is not signed with DKIM.")
 	}
 }
 
 func (a *analysis) addFoundReasons(c *Conclusion) {
-	a.saySigned(c)
-	a.saySPF(c)
-	a.sayForwarded(c)
-	a.sayBroken(c)
+	a.addSignatureReasons(c)
+	a.addSPFReasons(c)
+	a.addForwardingReasons(c)
+	a.addFailureReasons(c)
 }
 
-func (a *analysis) saySigned(c *Conclusion) {
+func (a *analysis) addSignatureReasons(c *Conclusion) {
 	l := a.live
 	s, unchecked, other := l.Signed(dkim.Pass), l.Signed(dkim.Unchecked), l.AnySigned()
 	if s != nil {
@@ -302,34 +304,36 @@ func (a *analysis) saySigned(c *Conclusion) {
 	}
 	switch {
 	case s == nil && unchecked != nil && l.DMARC.Open != live.NoBody:
-		c.say("The header is as %s signed it; whether the body is, too, can be told only of the whole message.",
+		c.addReason("The header is as %s signed it; whether the body is, too, can be told only of the whole message.",
 			unchecked.Domain)
 		return
 	case s == nil && other == nil:
 		return
 	case s == nil && l.Author() == "":
-		c.say("The message was signed by %s.", other.Domain)
+		c.addReason("The message was signed by %s.", other.Domain)
 		return
 	case s == nil:
-		c.say("The message was signed by %s, which is not aligned with %s.", other.Domain, l.Author())
+		c.addReason("The message was signed by %s, which is not aligned with %s.", other.Domain, l.Author())
 		return
 	case s.UnsignedBytes > 0 && *s.BodyLength == 0:
-		c.say("The message was signed by %s, but nothing of its body was (l=0).", s.Domain)
+		c.addReason("The message was signed by %s, but nothing of its body was (l=0).", s.Domain)
 	case s.UnsignedBytes > 0:
-		c.say("The message was signed by %s, except for the last %s of its body, which anyone may have added.", s.Domain,
+		c.addReason("The message was signed by %s, except for the last %s of its body, which anyone "+
+			"may have added.", s.Domain,
 			phrase.Count(s.UnsignedBytes, "byte"))
 	default:
-		c.say("The message was signed by %s; its body and the signed fields have not been changed since.", s.Domain)
+		c.addReason("The message was signed by %s; its body and the signed fields have not been changed since.", s.Domain)
 	}
 	if open := a.open(s.Signature); open != "" {
-		c.say("The signature does not cover %s, which anyone may have changed or added.", open)
+		c.addReason("The signature does not cover %s, which anyone may have changed or added.", open)
 	}
 	if !s.ExpiresAt.IsZero() && s.ExpiresAt.Before(l.Now) {
-		c.say("Its signature expired on %s; when the message was received, on %s, it was valid.", day(s.ExpiresAt), day(l.At))
+		c.addReason("Its signature expired on %s; when the message was received, on %s, it was valid.",
+			day(s.ExpiresAt), day(l.At))
 	}
 }
 
-func (a *analysis) saySPF(c *Conclusion) {
+func (a *analysis) addSPFReasons(c *Conclusion) {
 	l := a.live
 	if l.SPF == nil {
 		return
@@ -344,21 +348,21 @@ func (a *analysis) saySPF(c *Conclusion) {
 		case l.Author() == "":
 			whose = ", the domain of the envelope sender"
 		}
-		c.say("The server %s is authorized to send for %s (SPF)%s.", l.Hop.IP, domain, whose)
+		c.addReason("The server %s is authorized to send for %s (SPF)%s.", l.Hop.IP, domain, whose)
 	case eval.Fail, eval.Softfail:
 		if a.forwarder() == "" {
-			c.say("The server %s is not authorized to send for %s (SPF: %s).", l.Hop.IP, domain, l.SPF.Outcome)
+			c.addReason("The server %s is not authorized to send for %s (SPF: %s).", l.Hop.IP, domain, l.SPF.Outcome)
 		}
 	case eval.Temperror:
-		c.say("SPF for %s could not be checked: %s.", domain, phrase.Quote(l.SPF.Reason))
+		c.addReason("SPF for %s could not be checked: %s.", domain, phrase.Quote(l.SPF.Reason))
 	case eval.Permerror:
-		c.say("The SPF record of %s cannot be evaluated: %s.", domain, phrase.Quote(l.SPF.Reason))
+		c.addReason("The SPF record of %s cannot be evaluated: %s.", domain, phrase.Quote(l.SPF.Reason))
 	default:
-		c.say("%s does not say whether the server %s may send (SPF: %s).", domain, l.Hop.IP, l.SPF.Outcome)
+		c.addReason("%s does not say whether the server %s may send (SPF: %s).", domain, l.Hop.IP, l.SPF.Outcome)
 	}
 }
 
-func (a *analysis) sayForwarded(c *Conclusion) {
+func (a *analysis) addForwardingReasons(c *Conclusion) {
 	by := a.forwarder()
 	effect := "SPF concerns the forwarder"
 	if a.live.SPFGave(eval.Fail, eval.Softfail) {
@@ -367,25 +371,25 @@ func (a *analysis) sayForwarded(c *Conclusion) {
 	switch {
 	case by == "":
 	case a.live.Signed(dkim.Pass) != nil:
-		c.say("It was forwarded by %s: %s, and DKIM still passes.", by, effect)
+		c.addReason("It was forwarded by %s: %s, and DKIM still passes.", by, effect)
 	default:
-		c.say("According to its own header, it was forwarded by %s; if that is true, %s.", by, effect)
+		c.addReason("According to its own header, it was forwarded by %s; if that is true, %s.", by, effect)
 	}
 }
 
 // maxReasons bounds the reasons; no reader needs more.
 const maxReasons = 12
 
-func (a *analysis) sayBroken(c *Conclusion) {
+func (a *analysis) addFailureReasons(c *Conclusion) {
 	for _, s := range a.live.Signatures(func(s *dkim.Result) bool { return a.live.Aligned(policy.DKIM, s.Domain) }) {
 		switch {
 		case s.Result == dkim.Pass || s.Result == dkim.Unchecked:
 		case s.BodyHashOK != nil && !*s.BodyHashOK:
-			c.say("The body was changed after %s signed it: do not rely on what it says now.", s.Domain)
+			c.addReason("The body was changed after %s signed it: do not rely on what it says now.", s.Domain)
 		case s.Result == dkim.TempError:
-			c.say("A signature of %s could not be checked: %s", s.Domain, s.Reason)
+			c.addReason("A signature of %s could not be checked: %s", s.Domain, s.Reason)
 		default:
-			c.say("A signature of %s does not verify: %s", s.Domain, s.Reason)
+			c.addReason("A signature of %s does not verify: %s", s.Domain, s.Reason)
 		}
 		if len(c.Reasons) > maxReasons {
 			return
@@ -400,9 +404,9 @@ func (a *analysis) addAuthReasons(c *Conclusion) {
 		c.SendingIP = a.live.Hop.IP.String()
 	}
 	if n := a.notedTrusted(); n != nil && n.result.Value == "fail" && c.Authentic == likely {
-		c.say("%s recorded at delivery that DMARC failed; keys or records have probably changed since.", n.by())
+		c.addReason("%s recorded at delivery that DMARC failed; keys or records have probably changed since.", n.by())
 	}
 	if r := a.live.ARC; r != nil && r.Result == arc.Pass && a.live.DMARC.Result == policy.ResultPass {
-		c.say("Its ARC chain is valid: %s passed it on.", phrase.Quote(r.Sets[len(r.Sets)-1].Domain))
+		c.addReason("Its ARC chain is valid: %s passed it on.", phrase.Quote(r.Sets[len(r.Sets)-1].Domain))
 	}
 }

@@ -28,7 +28,7 @@ import (
 // is verified, any that could.
 type cover struct {
 	*dkim.Signature
-	tail int64 // bytes of the body beyond those that it covers; 0 if the body is unknown
+	uncoveredBytes int64 // bytes of the body beyond those that it covers; 0 if the body is unknown
 }
 
 // unsigned counts the fields of a name that a signature does not cover, which are the upper ones.
@@ -45,7 +45,7 @@ func (e *evidence) unsigned(s *dkim.Signature, name string) int {
 // gaps weighs what a signature leaves open; 0 if it covers everything visible.
 func (e *evidence) gaps(c *cover) (n int) {
 	for i, open := range []bool{c.Length != nil, e.unsigned(c.Signature, "Reply-To") > 0, len(e.added(c)) > 0,
-		e.unsigned(c.Signature, "Subject") > 0, c.tail > 0, c.tail > 0 && *c.Length == 0} {
+		e.unsigned(c.Signature, "Subject") > 0, c.uncoveredBytes > 0, c.uncoveredBytes > 0 && *c.Length == 0} {
 		if open {
 			n |= 1 << i
 		}
@@ -144,8 +144,8 @@ func coveredOf(n int) string {
 
 func (c *cover) domain() string { return c.Domain.String() }
 
-// possible lists the signatures of the author's domain that could be valid.
-func (e *evidence) possible() (list []cover) {
+// candidates lists the signatures of the author's domain that could be valid.
+func (e *evidence) candidates() (list []cover) {
 	for i := range e.signatures {
 		if s := &e.signatures[i]; s.Aligned != nil && *s.Aligned && s.parsed.Err() == nil {
 			list = append(list, cover{Signature: s.parsed})
@@ -159,13 +159,13 @@ func (a *analysis) verified() {
 	a.best = a.choose(kit.Map(a.live.Signatures(func(s *dkim.Result) bool {
 		return (s.Result == dkim.Pass || s.Result == dkim.Unchecked) && a.live.Aligned(policy.DKIM, s.Domain)
 	}), func(s *dkim.Result) cover { return cover{s.Signature, s.UnsignedBytes} }))
-	a.lengthKnown = a.mayCoverAll() || len(a.tails()) > 0
+	a.lengthKnown = a.mayCoverAll() || len(a.lengthLimited()) > 0
 }
 
-// tails lists the signatures that leave the end of the body unsigned, unless one of the author's domain covers it
-// all, or might, with an unknown key.
-func (a *analysis) tails() []*dkim.Result {
-	if c := a.best; c != nil && c.tail == 0 || a.mayCoverAll() {
+// lengthLimited lists the signatures that leave the end of the body unsigned, unless one of the author's domain
+// covers it all, or might, with an unknown key.
+func (a *analysis) lengthLimited() []*dkim.Result {
+	if c := a.best; c != nil && c.uncoveredBytes == 0 || a.mayCoverAll() {
 		return nil
 	}
 	return a.live.Signatures(func(s *dkim.Result) bool { return s.UnsignedBytes > 0 })
@@ -178,8 +178,8 @@ func (a *analysis) mayCoverAll() bool {
 	})) > 0
 }
 
-// delivered reports whether SPF authenticates the server that delivered the message for the author's domain.
-func (a *analysis) delivered() bool {
+// deliveredByAuthor reports whether SPF authenticates the server that delivered the message for the author's domain.
+func (a *analysis) deliveredByAuthor() bool {
 	return a.live != nil && a.live.SPFGave(eval.Pass) && a.live.SPFAligned() && !a.live.AnyoneMaySend()
 }
 
@@ -191,7 +191,7 @@ var bodyRules = rule.Rules[*analysis]{{
 		"domain can send another text with its signature. The signer has to remove the l= tag.",
 	When: func(a *analysis) bool { return hasBodyHash(a) },
 	Fails: func(a *analysis) rule.Failures {
-		return rule.FailEach(a.tails(), func(s *dkim.Result) rule.Failures {
+		return rule.FailEach(a.lengthLimited(), func(s *dkim.Result) rule.Failures {
 			return rule.FailIf(*s.BodyLength == 0, "The DKIM signature of %s signs nothing of the body (l=0): its %s %s.",
 				s.Domain, phrase.Count(s.UnsignedBytes, "byte"), a.origin()).About(s.Domain)
 		})
@@ -202,7 +202,7 @@ var bodyRules = rule.Rules[*analysis]{{
 	Advice: "Do not rely on the end of the body. Have the signer remove the l= tag.",
 	When:   hasBodyHash,
 	Fails: func(a *analysis) rule.Failures {
-		return rule.FailEach(a.tails(), func(s *dkim.Result) rule.Failures {
+		return rule.FailEach(a.lengthLimited(), func(s *dkim.Result) rule.Failures {
 			return rule.FailIf(*s.BodyLength > 0,
 				"The DKIM signature of %s covers only the beginning of the body (l=%d); the following %s %s.",
 				s.Domain, *s.BodyLength, phrase.Count(s.UnsignedBytes, "byte"), a.origin()).About(s.Domain)
@@ -220,7 +220,7 @@ var bodyRules = rule.Rules[*analysis]{{
 	Fails: func(a *analysis) rule.Failures {
 		c := a.best
 		unknown := a.live.SPFGave(eval.Temperror) && a.live.SPFAligned()
-		if unknown || a.delivered() || a.unsigned(c.Signature, "Reply-To") == 0 {
+		if unknown || a.deliveredByAuthor() || a.unsigned(c.Signature, "Reply-To") == 0 {
 			return nil
 		}
 		return rule.FailEach(a.replyTo, func(to message.Address) rule.Failures {
@@ -237,7 +237,7 @@ func hasBodyHash(a *analysis) bool {
 
 // origin describes where an unsigned part of the body comes from.
 func (a *analysis) origin() string {
-	if a.delivered() {
+	if a.deliveredByAuthor() {
 		return "came from a server that SPF authorizes, but can be replaced in copies of the message"
 	}
 	return "may come from anyone"
@@ -248,17 +248,18 @@ func (a *analysis) origin() string {
 func (a *analysis) listAnswers(to message.Address) bool {
 	org := route.Organizational(to.Domain)
 	listed := a.list.ID != "" || a.list.ListPost != ""
-	return org != "" && listed && (a.live.NamesSilent() || route.Organizational(a.server()) == org)
+	return org != "" && listed && (a.live.NamesUnanswered() || route.Organizational(a.server()) == org)
 }
 
 // covered reports whether the visible parts of the message are authenticated for the author's domain: by the server
 // that delivered it, or by one signature over From, Subject and the whole body.
 func (a *analysis) covered() bool {
-	if a.delivered() {
+	if a.deliveredByAuthor() {
 		return true
 	}
 	c := a.best
-	return c != nil && c.tail == 0 && a.unsigned(c.Signature, "Subject") == 0 && a.unsigned(c.Signature, "From") == 0
+	return c != nil && c.uncoveredBytes == 0 && a.unsigned(c.Signature, "Subject") == 0 &&
+		a.unsigned(c.Signature, "From") == 0
 }
 
 // open lists fields that are visible or define how the body is parsed and that a signature does not cover.

@@ -167,7 +167,7 @@ func readMessage(m *message.Message, now time.Time) *evidence {
 	e.readAuthentication()
 	e.readComposite()
 	e.readSignatures()
-	e.best = e.choose(e.possible())
+	e.best = e.choose(e.candidates())
 	e.readList()
 	return e
 }

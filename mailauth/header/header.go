@@ -63,7 +63,7 @@ func Audit(_ context.Context, env *diag.Env, req AuditRequest) (*AuditReport, er
 	}
 	e := readPasted([]byte(req.Headers), env.Now())
 	v := auditRules().Judge(e, auditTexts)
-	return &AuditReport{Facts: e.facts(), Verdict: v, Anomalies: pick(v.Findings, anomalyCodes)}, nil
+	return &AuditReport{Facts: e.facts(), Verdict: v, Anomalies: filterCodes(v.Findings, anomalyCodes)}, nil
 }
 
 // Rules describes the checks.
@@ -129,7 +129,7 @@ func Analyze(ctx context.Context, env *diag.Env, req AnalyzeRequest) (*AnalyzeRe
 	a.settle()
 	v := analyzeRules().Judge(a, words)
 	r := &AnalyzeReport{
-		Facts: a.facts(), Verdict: v, Anomalies: pick(v.Findings, anomalyCodes, liveAnomalies), Live: a.report(),
+		Facts: a.facts(), Verdict: v, Anomalies: filterCodes(v.Findings, anomalyCodes, liveAnomalies), Live: a.report(),
 		Conclusion: a.conclude(v.Findings),
 	}
 	a.align(&r.Alignment)

@@ -26,7 +26,7 @@ func (a *analysis) report() Live {
 	timing := diag.NewTiming(l.Now, l.Ended)
 	r.CheckedAt, r.DurationMS = timing.CheckedAt, &timing.DurationMS
 	r.Performed, r.ARC, r.DKIMMore, r.DMARC = true, kit.OrZero(l.ARC), l.DKIM.Surplus, dmarcReport(l)
-	r.Partial = len(l.Silences()) > 0 || l.PTR != nil && l.PTR.Err != nil || l.ARC.Result == arc.Unknown
+	r.Partial = len(l.UnansweredTexts()) > 0 || l.PTR != nil && l.PTR.Err != nil || l.ARC.Result == arc.Unknown
 	r.OutsideHop = OutsideHop{Reason: l.Why}
 	if l.Hop != nil {
 		r.OutsideHop = OutsideHop{true, new(l.Hop.Index), l.Hop.IP.String(), phrase.Quote(l.Hop.HELO),
@@ -60,7 +60,7 @@ func spfReport(l *live.Evidence, r *eval.Result, identity Identity) SPFResult {
 func dmarcReport(l *live.Evidence) DMARCResult {
 	r := DMARCResult{Result: l.DMARC.Result, AlignedBy: append([]policy.Mechanism{}, l.DMARC.By...),
 		Reason: l.DMARC.Reason}
-	switch could := l.Could; {
+	switch could := l.BestCase; {
 	case could == nil && r.Result == "":
 		return DMARCResult{}
 	case could != nil:
@@ -75,7 +75,7 @@ func dmarcReport(l *live.Evidence) DMARCResult {
 
 func (a *analysis) align(to *Alignment) {
 	l := a.live
-	if l == nil || l.Could == nil {
+	if l == nil || l.BestCase == nil {
 		return
 	}
 	if l.SPF != nil && !l.SPFGave(eval.Temperror) {

@@ -12,16 +12,16 @@ import (
 
 // auditRules is the table of all rules that need no network.
 var auditRules = sync.OnceValue(func() rule.Rules[*evidence] {
-	return slices.Concat(copyRules, about(factorForm, formRules), about(factorIdentity, identityRules),
-		about(factorAuthentication, authenticationRules), about(factorAuthentication, signatureRules),
-		about(factorAuthentication, coverageRules),
-		about(factorRoute, routeRules), about(factorFilters, filterRules), about(factorList, listRules))
+	return slices.Concat(copyRules, inFactor(factorForm, formRules), inFactor(factorIdentity, identityRules),
+		inFactor(factorAuthentication, authenticationRules), inFactor(factorAuthentication, signatureRules),
+		inFactor(factorAuthentication, coverageRules),
+		inFactor(factorRoute, routeRules), inFactor(factorFilters, filterRules), inFactor(factorList, listRules))
 })
 
 // analyzeRules are the live rules and those of the header. Of findings of one severity, the first becomes the
 // headline: the origin of the message precedes its route.
 var analyzeRules = sync.OnceValue(func() rule.Rules[*analysis] {
-	all := slices.Concat(liveRules(), lift(auditRules()))
+	all := slices.Concat(liveRules(), asAnalysisRules(auditRules()))
 	leads := kit.Map(bodyRules, func(r rule.Rule[*analysis]) diag.Code { return r.Code })
 	leads = append(leads, noFields) // on which the following rules depend
 	leads = append(leads, kit.Map(coverageRules, func(r rule.Rule[*evidence]) diag.Code { return r.Code })...)
@@ -39,20 +39,20 @@ var analyzeRules = sync.OnceValue(func() rule.Rules[*analysis] {
 })
 
 // superseded are the rules about recorded results that are now checked live; [Live.Recorded] lists differences.
-var superseded = []diag.Code{unnoted, "header.dmarc.fail", "header.dmarc.forwarded", "header.dmarc.error",
+var superseded = []diag.Code{noAuthResults, "header.dmarc.fail", "header.dmarc.forwarded", "header.dmarc.error",
 	"header.dmarc.none", "header.spf.fail", "header.spf.outweighed", "header.spf.weak", "header.spf.error",
 	"header.dkim.fail", "header.dkim.expired", "header.alignment.none"}
 
-// lift makes rules about a header rules about an analysis.
-func lift(rules rule.Rules[*evidence]) rule.Rules[*analysis] {
+// asAnalysisRules makes rules about a header rules about an analysis.
+func asAnalysisRules(rules rule.Rules[*evidence]) rule.Rules[*analysis] {
 	lifted := make(rule.Rules[*analysis], 0, len(rules))
-	noted := rules[slices.IndexFunc(rules, func(r rule.Rule[*evidence]) bool { return r.Code == unnoted })].Fails
+	noted := rules[slices.IndexFunc(rules, func(r rule.Rule[*evidence]) bool { return r.Code == noAuthResults })].Fails
 	for _, r := range rules {
-		needsNotes := slices.Contains(r.DependsOn, unnoted)
+		needsNotes := slices.Contains(r.DependsOn, noAuthResults)
 		l := rule.Rule[*analysis]{
 			Code: r.Code, Severity: r.Severity, Weight: r.Weight, Category: r.Category, Title: r.Title,
 			Requirement: r.Requirement, Ref: r.Ref, Advice: r.Advice,
-			DependsOn:     slices.DeleteFunc(slices.Clone(r.DependsOn), func(c diag.Code) bool { return c == unnoted }),
+			DependsOn:     slices.DeleteFunc(slices.Clone(r.DependsOn), func(c diag.Code) bool { return c == noAuthResults }),
 			StateIfFailed: r.StateIfFailed, NoScore: r.NoScore, Fact: r.Fact, Differs: r.Differs,
 			Reads: []rule.Source{rule.FromRequest},
 			Fails: func(a *analysis) rule.Failures { return r.Fails(a.evidence) },
@@ -75,7 +75,7 @@ var auditTexts = rule.Texts{
 		Headline: "The header is consistent and shows no anomalies",
 		Sub:      "Nothing in it suggests deception or damage. The findings list possible improvements.",
 	},
-	string(unnoted): {
+	string(noAuthResults): {
 		Headline: "The header is consistent, but authentication was not recorded",
 		Sub: "Whether the sender is authentic cannot be determined from this header. Use " +
 			"mail/header-analyze to check it now.",
@@ -115,13 +115,13 @@ var (
 // Rules on which others depend.
 const (
 	noFields diag.Code = "header.fields.none"
-	// unnoted is the rule that fails without recorded results. It matters less with live results, where it is not a
+	// noAuthResults is the rule that fails without recorded results. It matters less with live results, where it is not a
 	// finding and only a condition of other rules.
-	unnoted diag.Code = "header.authres.missing"
+	noAuthResults diag.Code = "header.authres.missing"
 )
 
-// about assigns rules to one factor. Rules that depend on no other require that there is a header.
-func about(factor rule.Category, rules rule.Rules[*evidence]) rule.Rules[*evidence] {
+// inFactor assigns rules to one factor. Rules that depend on no other require that there is a header.
+func inFactor(factor rule.Category, rules rule.Rules[*evidence]) rule.Rules[*evidence] {
 	rules = rules.With(rule.Rule[*evidence]{DependsOn: []diag.Code{noFields}})
 	for i := range rules {
 		rules[i].Category = factor
@@ -149,12 +149,12 @@ var liveAnomalies = []diag.Code{"header.live.dmarc.fail", "header.live.dmarc.fai
 	"header.live.dmarc.fail.monitored", "header.live.dkim.body", "header.live.dkim.signature",
 	"header.live.dkim.appended", "header.live.dkim.body_unsigned", "header.live.dkim.reply_to"}
 
-// frauds are the rules whose failure names a deception that authentication does not exclude.
-var frauds = []diag.Code{"header.from.duplicate", "header.from.display_address", "header.from.display_domain",
+// fraudCodes are the rules whose failure names a deception that authentication does not exclude.
+var fraudCodes = []diag.Code{"header.from.duplicate", "header.from.display_address", "header.from.display_domain",
 	"header.from.brand", "header.from.lookalike", "header.text.direction", "header.reply_to.freemail",
 	"header.reply_to.elsewhere"}
 
-func pick(findings []diag.Finding, codes ...[]diag.Code) []diag.Finding {
+func filterCodes(findings []diag.Finding, codes ...[]diag.Code) []diag.Finding {
 	list := []diag.Finding{}
 	for _, f := range findings {
 		if slices.Contains(slices.Concat(codes...), f.Code) {

@@ -14,7 +14,7 @@ import (
 )
 
 var authenticationRules = rule.Rules[*evidence]{{
-	Code: unnoted, Severity: diag.Info, NoScore: true, Ref: "RFC 8601 section 2",
+	Code: noAuthResults, Severity: diag.Info, NoScore: true, Ref: "RFC 8601 section 2",
 	Title:       "No authentication results from the receiving server",
 	Requirement: "The receiving server recorded authentication results",
 	Advice: "Copy the header from the recipient's mailbox, or use mail/header-analyze to check SPF, DKIM and DMARC " +
@@ -30,7 +30,7 @@ var authenticationRules = rule.Rules[*evidence]{{
 	Requirement: "No Authentication-Results field uses the receiver's name falsely",
 	Advice: "Ignore these results, and configure the border server to remove Authentication-Results fields with its " +
 		"own name from incoming mail.",
-	When: noted,
+	When: hasAuthResults,
 	Fails: eachForeign(func(e *evidence, a *authField) rule.Failures {
 		same := func(b authField) bool { return !b.foreign && b.header != nil && b.id == a.id }
 		return rule.FailIf(a.id != "" && slices.ContainsFunc(e.authFields, same),
@@ -38,24 +38,24 @@ var authenticationRules = rule.Rules[*evidence]{{
 			a.field.Line, phrase.Quote(a.id))
 	}),
 }, {
-	Code: "header.authres.contradicted", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{unnoted},
+	Code: "header.authres.contradicted", Severity: diag.Warning, Weight: 3, DependsOn: []diag.Code{noAuthResults},
 	Ref: "RFC 8601 section 5", Title: "Authentication-Results from outside contradict the real ones",
 	Requirement: "No Authentication-Results from outside contradict the real ones",
 	Advice: "Trust only the results of your own servers. The others were added before the message arrived, possibly " +
 		"by the sender.",
-	When: noted,
+	When: hasAuthResults,
 	Fails: eachForeign(func(e *evidence, a *authField) rule.Failures {
 		claims := e.contradicted(a)
 		return rule.FailIf(len(claims) > 0, "%s claims %s; the receiving server found otherwise.",
 			cmp.Or(phrase.Quote(a.id), "An unnamed server"), strings.Join(claims, " and "))
 	}),
 }, {
-	Code: "header.dmarc.fail", Severity: diag.Error, Weight: 20, DependsOn: []diag.Code{unnoted},
+	Code: "header.dmarc.fail", Severity: diag.Error, Weight: 20, DependsOn: []diag.Code{noAuthResults},
 	Ref: "RFC 9989 section 4.4", Title: "DMARC failed: the sender is not authenticated",
 	Requirement: "DMARC did not fail",
 	Advice: "Do not trust the sender unless the message came through a mailing list that you know. If you sent it, " +
 		"have the sending service sign with DKIM for the domain in From, or use a return path in that domain.",
-	When: told("dmarc"),
+	When: hasResult("dmarc"),
 	Fails: func(e *evidence) rule.Failures {
 		_, sealed := e.sealedPass()
 		return rule.FailIf(e.value("dmarc") == "fail" && !sealed, "%s", e.dmarcText()).About(e.fromDomain)
@@ -66,7 +66,7 @@ var authenticationRules = rule.Rules[*evidence]{{
 	Requirement: "DMARC did not fail because of a list or forwarder",
 	Advice: "No action is needed by the sender. The operator of the list can rewrite From to its own address so that " +
 		"DMARC passes.",
-	When: told("dmarc"),
+	When: hasResult("dmarc"),
 	Fails: func(e *evidence) rule.Failures {
 		sealer, _ := e.sealedPass()
 		return rule.FailIf(e.value("dmarc") == "fail",
@@ -75,26 +75,26 @@ var authenticationRules = rule.Rules[*evidence]{{
 			e.dmarcText(), orDomain(sealer)).About(e.fromDomain)
 	},
 }, {
-	Code: "header.dmarc.error", Severity: diag.Warning, Weight: 5, DependsOn: []diag.Code{unnoted},
+	Code: "header.dmarc.error", Severity: diag.Warning, Weight: 5, DependsOn: []diag.Code{noAuthResults},
 	Ref: "RFC 8601 section 2.7.1; RFC 7489 section 11.2", Title: "DMARC could not be evaluated",
 	Requirement: "DMARC could be evaluated",
 	Advice: "Check the DMARC record and the name servers of the domain. Until this is fixed, receivers apply no " +
 		"DMARC policy.",
-	When:  told("dmarc"),
+	When:  hasResult("dmarc"),
 	Fails: dmarcIs("temperror", "permerror"),
 }, {
-	Code: "header.dmarc.none", Severity: diag.Info, DependsOn: []diag.Code{unnoted}, Ref: "RFC 9989 section 4.10",
+	Code: "header.dmarc.none", Severity: diag.Info, DependsOn: []diag.Code{noAuthResults}, Ref: "RFC 9989 section 4.10",
 	Title: "Domain in From has no DMARC record", Requirement: "The domain in From publishes a DMARC record",
 	Advice: "Publish a DMARC record for the domain. Start with p=none and an address for aggregate reports (rua=).",
-	When:   told("dmarc", "pass", "fail", "none", "bestguesspass"),
+	When:   hasResult("dmarc", "pass", "fail", "none", "bestguesspass"),
 	Fails:  dmarcIs("none", "bestguesspass"),
 }, {
-	Code: "header.spf.fail", Severity: diag.Error, Weight: 10, DependsOn: []diag.Code{unnoted},
+	Code: "header.spf.fail", Severity: diag.Error, Weight: 10, DependsOn: []diag.Code{noAuthResults},
 	Ref: "RFC 7208 section 8.4", Title: "SPF failed, and nothing else authenticates the sender",
 	Requirement: "SPF did not fail for a message that nothing else authenticates",
 	Advice: "Do not trust the sender. If you sent the message, add the sending address to the SPF record of the " +
 		"envelope sender's domain.",
-	When: told("spf"),
+	When: hasResult("spf"),
 	Fails: func(e *evidence) rule.Failures {
 		aligned, _ := e.aligned("dkim")
 		return rule.FailIf(e.value("spf") == "fail" && !aligned && !e.has("dmarc"), "%s", e.spfText()).About("spf")
@@ -104,15 +104,15 @@ var authenticationRules = rule.Rules[*evidence]{{
 	Ref: "RFC 7208 appendix D", Title: "SPF failed at the last hop", Requirement: "SPF did not fail at the last hop",
 	Advice: "Do not add forwarders to the SPF record. Forwarding breaks SPF by design, which is why DMARC also " +
 		"accepts DKIM.",
-	When:  told("spf"),
+	When:  hasResult("spf"),
 	Fails: spfIs("fail"),
 }, {
-	Code: "header.spf.weak", Severity: diag.Warning, Weight: 4, DependsOn: []diag.Code{unnoted},
+	Code: "header.spf.weak", Severity: diag.Warning, Weight: 4, DependsOn: []diag.Code{noAuthResults},
 	Ref: "RFC 7208 section 8", Title: "SPF does not authorize the sending address",
 	Requirement: "SPF authorizes the sending address, or DKIM authenticates the sender",
 	Advice:      "Add the sending service to the SPF record of the envelope sender's domain.",
 	When: func(e *evidence) bool {
-		return e.value("dmarc") != "pass" && told("spf", "pass", "softfail", "neutral", "none")(e)
+		return e.value("dmarc") != "pass" && hasResult("spf", "pass", "softfail", "neutral", "none")(e)
 	},
 	Fails: func(e *evidence) rule.Failures {
 		if signed, _ := e.aligned("dkim"); signed {
@@ -121,14 +121,14 @@ var authenticationRules = rule.Rules[*evidence]{{
 		return spfIs("softfail", "neutral", "none")(e)
 	},
 }, {
-	Code: "header.spf.error", Severity: diag.Warning, Weight: 4, DependsOn: []diag.Code{unnoted},
+	Code: "header.spf.error", Severity: diag.Warning, Weight: 4, DependsOn: []diag.Code{noAuthResults},
 	Ref: "RFC 7208 section 8.7", Title: "SPF could not be evaluated", Requirement: "SPF could be evaluated",
 	Advice: "Check the SPF record of the envelope sender's domain. permerror means that the record is invalid, " +
 		"temperror that a DNS lookup failed.",
-	When:  told("spf"),
+	When:  hasResult("spf"),
 	Fails: spfIs("permerror", "temperror"),
 }, {
-	Code: "header.dkim.fail", Severity: diag.Warning, Weight: 6, DependsOn: []diag.Code{unnoted},
+	Code: "header.dkim.fail", Severity: diag.Warning, Weight: 6, DependsOn: []diag.Code{noAuthResults},
 	Ref: "RFC 6376 section 6.1", Title: "No DKIM signature verified", Requirement: "A DKIM signature verified",
 	Advice: "Find out what changed the message after it was signed, such as a footer, a rewritten subject or a " +
 		"filter, and check that the published key matches the signing key.",
@@ -139,7 +139,7 @@ var authenticationRules = rule.Rules[*evidence]{{
 			failed).About("dkim")
 	},
 }, {
-	Code: "header.alignment.none", Severity: diag.Warning, Weight: 6, DependsOn: []diag.Code{unnoted},
+	Code: "header.alignment.none", Severity: diag.Warning, Weight: 6, DependsOn: []diag.Code{noAuthResults},
 	Ref: "RFC 9989 section 4.4", Title: "SPF or DKIM passed, but not for the domain in From",
 	Requirement: "SPF or DKIM passed for the domain in From",
 	Advice:      "Have the sending service sign with DKIM for the domain in From, or use a return path in that domain.",
@@ -166,7 +166,7 @@ var authenticationRules = rule.Rules[*evidence]{{
 	},
 }}
 
-func noted(e *evidence) bool {
+func hasAuthResults(e *evidence) bool {
 	return slices.ContainsFunc(e.authFields, func(a authField) bool { return a.header != nil })
 }
 
@@ -182,8 +182,8 @@ func eachForeign(fails func(*evidence, *authField) rule.Failures) func(*evidence
 	}
 }
 
-// told returns the condition that a method has a result that counts: one of the values, if any are given.
-func told(method string, values ...string) func(*evidence) bool {
+// hasResult returns the condition that a method has a result that counts: one of the values, if any are given.
+func hasResult(method string, values ...string) func(*evidence) bool {
 	return func(e *evidence) bool {
 		return e.has(method) && (len(values) == 0 || slices.Contains(values, e.value(method)))
 	}
@@ -300,7 +300,7 @@ var filterRules = rule.Rules[*evidence]{{
 	Requirement: "No filter classified the message as phishing, spoofing or malware",
 	Advice: "Do not open links or attachments. If the message is genuine, fix its authentication first, which " +
 		"filters weigh heavily.",
-	When:  filtersSpoke,
+	When:  hasFilterVerdicts,
 	Fails: classified(filters.Phishing, filters.Spoofing, filters.Malware),
 }, {
 	Code: "header.spam.spam", Severity: diag.Warning, Weight: 8,
@@ -308,11 +308,11 @@ var filterRules = rule.Rules[*evidence]{{
 	Requirement: "No filter classified the message as spam",
 	Advice: "Check in the details of the verdict which tests added to the score. If the message is genuine, fix " +
 		"authentication first, then review links and wording.",
-	When:  filtersSpoke,
+	When:  hasFilterVerdicts,
 	Fails: classified(filters.Spam),
 }}
 
-func filtersSpoke(e *evidence) bool { return len(e.spam) > 0 }
+func hasFilterVerdicts(e *evidence) bool { return len(e.spam) > 0 }
 
 func classified(as ...filters.Judgment) func(*evidence) rule.Failures {
 	return func(e *evidence) rule.Failures {

@@ -123,9 +123,11 @@ var identityRules = rule.Rules[*evidence]{{
 	Requirement: "Replies do not go to a third domain when the sender deceives",
 	Advice: "Do not reply. Ask the person whom the message claims to be from at an address that you know: with a " +
 		"Reply-To elsewhere, such mail mostly prepares a payment fraud.",
-	When: func(e *evidence) bool { return e.fromDomain != "" && len(e.replyTo) > 0 && len(e.imitated()) > 0 },
+	When: func(e *evidence) bool {
+		return e.fromDomain != "" && len(e.replyTo) > 0 && len(e.imitatedDomains()) > 0
+	},
 	Fails: func(e *evidence) rule.Failures {
-		known := append(e.imitated(), e.fromDomain)
+		known := append(e.imitatedDomains(), e.fromDomain)
 		return rule.FailEach(e.replyTo, func(a message.Address) rule.Failures {
 			same := slices.ContainsFunc(known, func(d string) bool { return sameOrAlike(a.Domain, d) })
 			return rule.FailIf(!same, "The sender in From deceives, and replies go to a third domain: Reply-To is %s, while "+
@@ -134,9 +136,9 @@ var identityRules = rule.Rules[*evidence]{{
 	},
 }}
 
-// imitated lists the domains that the author pretends to be of: the one in From that imitates another, or those of
-// addresses in the display name.
-func (e *evidence) imitated() []string {
+// imitatedDomains lists the domains that the author pretends to be of: the one in From that imitates another, or
+// those of addresses in the display name.
+func (e *evidence) imitatedDomains() []string {
 	a := e.author()
 	if a == nil {
 		return nil
@@ -210,10 +212,10 @@ type brand struct {
 	domains string // of other names
 }
 
-func (b brand) solid() string { return strings.ReplaceAll(b.name, " ", "") }
+func (b brand) compactName() string { return strings.ReplaceAll(b.name, " ", "") }
 
 func (b brand) owns(org string) bool {
-	return strings.HasPrefix(org, b.solid()+".") || slices.Contains(strings.Fields(b.domains), org)
+	return strings.HasPrefix(org, b.compactName()+".") || slices.Contains(strings.Fields(b.domains), org)
 }
 
 // brands are the names that are imitated most, by the published reports of providers about phishing.
@@ -291,8 +293,8 @@ func (e *evidence) lookalike(domain string) string {
 	org := route.Organizational(domain)
 	label, _, _ := strings.Cut(org, ".")
 	for _, b := range brands {
-		if imitation.Replace(label) == b.solid() && !b.owns(org) {
-			return quoted(label) + " looks like " + quoted(b.solid())
+		if imitation.Replace(label) == b.compactName() && !b.owns(org) {
+			return quoted(label) + " looks like " + quoted(b.compactName())
 		}
 	}
 	for _, a := range slices.Concat(e.to, e.replyTo) {

@@ -18,8 +18,8 @@ import (
 var liveRules = sync.OnceValue(func() rule.Rules[*analysis] {
 	type common = rule.Rule[*analysis]
 	return slices.Concat(
-		liveDMARCRules.With(common{Category: factorDMARC, Reads: []rule.Source{asksPolicy, asksExcuse}}),
-		liveSPFRules.With(common{Category: factorLive, Reads: []rule.Source{asksSPF, asksPath}, When: judged}),
+		liveDMARCRules.With(common{Category: factorDMARC, Reads: []rule.Source{asksPolicy, asksMitigation}}),
+		liveSPFRules.With(common{Category: factorLive, Reads: []rule.Source{asksSPF, asksPath}, When: spfKnown}),
 		// Failures of one of several signatures are facts, even if others are unknown.
 		slices.Concat(liveDKIMRules, bodyRules).
 			With(common{Category: factorLive, Reads: []rule.Source{asksKeys}, HoldsWhenUnanswered: true}),
@@ -28,14 +28,14 @@ var liveRules = sync.OnceValue(func() rule.Rules[*analysis] {
 
 // The sources of the rules about a message.
 const (
-	asksSPF    rule.Source = "spf"
-	asksHELO   rule.Source = "helo"
-	asksKeys   rule.Source = "keys"
-	asksPolicy rule.Source = "policy"
-	asksNames  rule.Source = "names"
-	asksExcuse rule.Source = "excuse" // possible explanations of a DMARC failure
-	asksPath   rule.Source = "path"   // evidence that separates forwarding from forgery
-	asksAuthor rule.Source = "author" // whether the domain exists
+	asksSPF        rule.Source = "spf"
+	asksHELO       rule.Source = "helo"
+	asksKeys       rule.Source = "keys"
+	asksPolicy     rule.Source = "policy"
+	asksNames      rule.Source = "names"
+	asksMitigation rule.Source = "excuse" // possible explanations of a DMARC failure
+	asksPath       rule.Source = "path"   // evidence that separates forwarding from forgery
+	asksAuthor     rule.Source = "author" // whether the domain exists
 )
 
 // Unanswered lists the sources without a DNS answer.
@@ -44,11 +44,12 @@ func (a *analysis) Unanswered() []rule.Source {
 	if l == nil {
 		return nil
 	}
-	hop, decided := !l.HopSilent(), l.DMARC.Result != policy.ResultTempError
+	hop, decided := !l.HopUnanswered(), l.DMARC.Result != policy.ResultTempError
 	return rule.Unanswered(map[rule.Source]bool{
 		asksSPF: hop && !l.SPFGave(eval.Temperror), asksHELO: hop && (l.HELO == nil || l.HELO.Outcome != eval.Temperror),
-		asksKeys: !l.KeySilent(), asksPolicy: decided, asksNames: !l.NamesSilent(), asksExcuse: !l.ExcuseSilent(),
-		asksPath: decided && !l.NamesSilent(), asksAuthor: !l.AuthorSilent(),
+		asksKeys: !l.KeyUnanswered(), asksPolicy: decided, asksNames: !l.NamesUnanswered(),
+		asksMitigation: !l.MitigationUnanswered(),
+		asksPath:       decided && !l.NamesUnanswered(), asksAuthor: !l.AuthorUnanswered(),
 	})
 }
 
@@ -79,7 +80,7 @@ var liveDKIMRules = rule.Rules[*analysis]{{
 		"least a week after the last signature. Use dkim/lookup to see what is wrong with the key.",
 	When: anySignature(func(s *dkim.Result) bool { return s.Result != dkim.TempError }),
 	Fails: eachLive(func(s *dkim.Result) bool {
-		return (s.Result == dkim.PermError || s.Result == dkim.Neutral) && !strictIdentity(s) && !saidOfHeader(s)
+		return (s.Result == dkim.PermError || s.Result == dkim.Neutral) && !strictIdentity(s) && !explainedByHeader(s)
 	}, "The DKIM signature of %s cannot be verified. %s"),
 }, {
 	Code: "header.live.dkim.strict", Severity: diag.Warning, Weight: 10, Ref: "RFC 6376 section 3.6.1",
@@ -96,7 +97,7 @@ var liveDKIMRules = rule.Rules[*analysis]{{
 	Advice: "Have the signer set x= at least a week after t=, or leave it out: queues and greylisting delay messages. " +
 		"If the message is much older than its delivery, someone may have sent it again.",
 	When: anySignature(func(s *dkim.Result) bool { return !s.ExpiresAt.IsZero() && s.SignatureOK != nil }),
-	Fails: eachLive(func(s *dkim.Result) bool { return s.Result == dkim.Policy && refusedFor(s) == dkim.IssueExpired },
+	Fails: eachLive(func(s *dkim.Result) bool { return s.Result == dkim.Policy && refusingIssue(s) == dkim.IssueExpired },
 		"The DKIM signature of %s matches, but verifiers no longer accept it. %s"),
 }, {
 	Code: "header.live.dkim.policy", Severity: diag.Warning, Weight: 10, Ref: "RFC 8301 section 3",
@@ -105,7 +106,7 @@ var liveDKIMRules = rule.Rules[*analysis]{{
 	Advice: "Have the signer use rsa-sha256 with a 2048-bit key, or Ed25519 in addition, and correct what the detail " +
 		"names.",
 	When: anySignature(func(s *dkim.Result) bool { return s.Result == dkim.Pass || s.Result == dkim.Policy }),
-	Fails: eachLive(func(s *dkim.Result) bool { return s.Result == dkim.Policy && refusedFor(s) != dkim.IssueExpired },
+	Fails: eachLive(func(s *dkim.Result) bool { return s.Result == dkim.Policy && refusingIssue(s) != dkim.IssueExpired },
 		"The DKIM signature of %s must not be accepted. %s"),
 }, {
 	Code: "header.live.dkim.caution", Severity: diag.Warning, Weight: 5, Ref: "RFC 6376 section 8.15",
@@ -127,13 +128,13 @@ func strictIdentity(s *dkim.Result) bool {
 	return s.Result == dkim.PermError && s.Cause == dkim.DomainMismatch && s.Signature.Err() == nil
 }
 
-// saidOfHeader reports whether a rule about the header explains why a signature cannot be verified.
-func saidOfHeader(s *dkim.Result) bool {
+// explainedByHeader reports whether a rule about the header explains why a signature cannot be verified.
+func explainedByHeader(s *dkim.Result) bool {
 	return s.Signature.Err() != nil && s.Cause != dkim.KeyUnusable
 }
 
-// refusedFor returns the first issue for which verifiers reject a matching signature; empty without such an issue.
-func refusedFor(s *dkim.Result) dkim.IssueCode {
+// refusingIssue returns the first issue for which verifiers reject a matching signature; empty without such an issue.
+func refusingIssue(s *dkim.Result) dkim.IssueCode {
 	for _, i := range s.Issues {
 		if i.Refused {
 			return i.Code
@@ -256,7 +257,7 @@ var liveSPFRules = rule.Rules[*analysis]{{
 	Requirement: "The SPF record authorizes specific servers only",
 	Advice: "Do not treat the pass as evidence. The owner of the domain has to list the servers that send for it, " +
 		"and end the record with -all or ~all.",
-	When: func(a *analysis) bool { return judged(a) && a.live.SPF.Outcome == eval.Pass },
+	When: func(a *analysis) bool { return spfKnown(a) && a.live.SPF.Outcome == eval.Pass },
 	Fails: func(a *analysis) rule.Failures {
 		return rule.FailIf(a.live.AnyoneMaySend(), "SPF passes by the mechanism all: %s authorizes anyone to send.",
 			phrase.Quote(a.live.SPF.Domain)).About(a.live.SPF.Domain)
@@ -265,7 +266,7 @@ var liveSPFRules = rule.Rules[*analysis]{{
 	Code: "header.live.spf.permerror", Severity: diag.Warning, Weight: 10, Ref: "RFC 7208 section 2.6.7",
 	Title: "Envelope sender's SPF record is invalid", Requirement: "The envelope sender's SPF record is valid",
 	Advice: "Have the owner of the domain correct its SPF record. Use spf/lookup to see what is wrong with it.",
-	When:   func(a *analysis) bool { return judged(a) && a.live.SPF.Outcome != eval.None },
+	When:   func(a *analysis) bool { return spfKnown(a) && a.live.SPF.Outcome != eval.None },
 	Fails: func(a *analysis) rule.Failures {
 		return rule.FailIf(a.live.SPF.Outcome == eval.Permerror, "The SPF record of %s cannot be evaluated: %s.",
 			phrase.Quote(a.live.SPF.Domain), phrase.Quote(a.live.SPF.Reason)).About(a.live.SPF.Domain)
@@ -285,7 +286,7 @@ var liveSPFRules = rule.Rules[*analysis]{{
 	},
 }}
 
-func judged(a *analysis) bool {
+func spfKnown(a *analysis) bool {
 	return checked(a) && a.live.SPF != nil && a.live.SPF.Outcome != eval.Temperror
 }
 

@@ -25,7 +25,7 @@ var liveDMARCRules = rule.Rules[*analysis]{{
 		"receivers may defer or reject its mail meanwhile.",
 	When: func(a *analysis) bool { return checked(a) && !passes(a) },
 	Fails: func(a *analysis) rule.Failures {
-		list := a.live.Silences()
+		list := a.live.UnansweredTexts()
 		return rule.FailIf(len(list) > 0, "%s", strings.Join(list[:min(len(list), maxSilences)], " "))
 	},
 }, {
@@ -50,7 +50,7 @@ var liveDMARCRules = rule.Rules[*analysis]{{
 	Advice: "Rely on the results that the receiver recorded at delivery: keys are withdrawn and records change. " +
 		"Analyze messages soon after they arrive.",
 	When:  func(a *analysis) bool { return passes(a) || explainedByAge(a) },
-	Fails: failsDMARC(notedPass, longAgo),
+	Fails: failsDMARC(notedPass, oldMessage),
 }, {
 	Code: "header.live.dmarc.fail.monitored", Severity: diag.Warning, Weight: 30, Ref: "RFC 9989 section 5.3.5",
 	Title:       "DMARC fails, but the policy is not enforced",
@@ -66,7 +66,7 @@ var liveDMARCRules = rule.Rules[*analysis]{{
 	Requirement: "The sender's domain exists",
 	Advice:      "Treat the message as forged: a domain that does not exist can neither send nor receive mail.",
 	When: func(a *analysis) bool {
-		return checked(a) && a.live.Could != nil && a.live.Could.Discovery.MX.Err() == nil
+		return checked(a) && a.live.BestCase != nil && a.live.BestCase.Discovery.MX.Err() == nil
 	},
 	Fails: func(a *analysis) rule.Failures {
 		return rule.FailIf(a.live.Nonexistent(), "The DNS says that %s, the domain in the From field, does not exist.",
@@ -79,11 +79,11 @@ var liveDMARCRules = rule.Rules[*analysis]{{
 	Advice: "Ask the owner of the domain to publish a DMARC record. Without one, receivers are not told how to " +
 		"handle forged mail.",
 	When: func(a *analysis) bool {
-		return checked(a) && a.live.Could != nil && a.live.DMARC.Result != policy.ResultTempError && !a.live.Nonexistent()
+		return checked(a) && a.live.BestCase != nil && a.live.DMARC.Result != policy.ResultTempError && !a.live.Nonexistent()
 	},
 	Fails: func(a *analysis) rule.Failures {
 		several := ""
-		if n := len(a.live.Could.Discovery.Walk.Steps[0].Found.Records); n > 1 {
+		if n := len(a.live.BestCase.Discovery.Walk.Steps[0].Found.Records); n > 1 {
 			several = fmt.Sprintf(" The name has %d DMARC records, and receivers ignore all of them.", n)
 		}
 		return rule.FailIf(a.live.DMARC.Result == policy.ResultNone,
@@ -130,10 +130,10 @@ var liveDMARCRules = rule.Rules[*analysis]{{
 func failsDMARC(with ...mitigation) func(*analysis) rule.Failures {
 	return func(a *analysis) rule.Failures {
 		l := a.live
-		if l.DMARC.Result != policy.ResultFail || !slices.Contains(with, a.excuse()) {
+		if l.DMARC.Result != policy.ResultFail || !slices.Contains(with, a.findMitigation()) {
 			return nil
 		}
-		return rule.Fail("DMARC fails for %s, whose policy is %s=%s: %s; %s.", l.Author(), l.Could.Tag, l.Could.Policy,
+		return rule.Fail("DMARC fails for %s, whose policy is %s=%s: %s; %s.", l.Author(), l.BestCase.Tag, l.BestCase.Policy,
 			spfOutcome(l), dkimOutcome(l)).About(l.Author())
 	}
 }

@@ -16,7 +16,7 @@ func (r *AuditReport) View() *view.View {
 	v := view.Of(r.Message.title(), r.Verdict, false)
 	r.sender(v)
 	r.recorded(v)
-	r.way(v)
+	r.addRoute(v)
 	return v
 }
 
@@ -29,7 +29,7 @@ func (r *AnalyzeReport) View() *view.View {
 	l := &r.Live
 	if !l.Performed {
 		r.recorded(v)
-		r.way(v)
+		r.addRoute(v)
 		return v
 	}
 	v.Fact("sent by", l.server(r.Conclusion.SendingIP), "header.live.ptr", "header.live.blocklisted", "header.live.hop")
@@ -41,23 +41,23 @@ func (r *AnalyzeReport) View() *view.View {
 			fmt.Sprintf(", %s of the body not signed", phrase.Count(s.UnsignedBytes, "byte")))
 		return outcomeText(string(s.Result.Result), s.Domain, s.Aligned) + open
 	})
-	v.Fact("dkim", cmp.Or(phrase.Series(results, maxTold), "not signed"), "header.live.dkim", "header.dkim")
+	v.Fact("dkim", cmp.Or(phrase.Series(results, maxShownResults), "not signed"), "header.live.dkim", "header.dkim")
 	d := l.DMARC
 	v.Fact("dmarc", cmp.Or(view.If(d.Result == "", "not known"), string(d.Result)+
 		view.If(d.Policy != "", fmt.Sprintf(", p=%s at %s", d.Policy, d.PolicyDomain))),
 		"header.live.dmarc", "header.dmarc", "header.live.author")
-	r.way(v)
+	r.addRoute(v)
 	return v
 }
 
-const maxTold = 2
+const maxShownResults = 2
 
 func (s *Summary) title() string {
 	return cmp.Or(phrase.Clip(s.Subject, 100), s.MessageID, "message")
 }
 
 func (f *Facts) sender(v *view.View) {
-	from := cmp.Or(phrase.Series(f.Message.From, maxTold), "nobody")
+	from := cmp.Or(phrase.Series(f.Message.From, maxShownResults), "nobody")
 	if p := f.Message.ReturnPath; p != nil && *p != "" && !strings.Contains(from, *p) {
 		from += ", bounces to " + *p
 	}
@@ -78,7 +78,7 @@ func (f *Facts) recorded(v *view.View) {
 func creditedText(list []AuthResult, aligned *bool) string {
 	text := phrase.Series(view.Unique(view.Each(list, func(r AuthResult) string {
 		return view.If(r.Credible, outcomeText(r.Result, r.Domain, true)+view.If(r.Policy != "", ", p="+r.Policy))
-	})), maxTold)
+	})), maxShownResults)
 	if text == "" {
 		return cmp.Or(view.If(len(list) > 0, "noted by others than the receiver only, which proves nothing"),
 			"not noted by the receiver")
@@ -103,7 +103,7 @@ func (l *Live) server(ip string) string {
 	return ip
 }
 
-func (f *Facts) way(v *view.View) {
+func (f *Facts) addRoute(v *view.View) {
 	filters := kit.Map(f.SpamVerdicts, func(s SpamVerdict) string { return s.Vendor + " " + string(s.Verdict) })
 	v.Fact("filters", phrase.Series(view.Unique(filters), 3), "header.spam")
 	if len(f.Hops) == 0 {
@@ -120,12 +120,12 @@ func (f *Facts) way(v *view.View) {
 		d.Row(client + view.If(h.IP.IsValid() && !strings.Contains(client, h.IP.String()), " "+h.IP.String()))
 	}
 	for _, h := range f.Hops {
-		d.Stands(h.stands(), cmp.Or(h.By, "unknown server"), h.waited(),
+		d.Stands(h.status(), cmp.Or(h.By, "unknown server"), h.delayText(),
 			cmp.Or(h.TLSVersion, view.Known(h.TLS, "yes", "no", "not told")))
 	}
 }
 
-func (h *Hop) stands() view.Standing {
+func (h *Hop) status() view.Standing {
 	note := view.If(h.Border, "enters the receiver's side")
 	delay := time.Duration(kit.OrZero(h.Delay)) * time.Second
 	return cmp.Or(
@@ -134,7 +134,7 @@ func (h *Hop) stands() view.Standing {
 		view.When(h.TLS != nil && !*h.TLS && !h.PrivateIP, view.Warning, note), view.Standing{Note: note})
 }
 
-func (h *Hop) waited() string {
+func (h *Hop) delayText() string {
 	switch {
 	case h.Delay == nil:
 		return ""

@@ -29,11 +29,11 @@ const (
 // A delivery is the result that a sender enforcing the policy gets at a mail server: at one address, because all
 // addresses serve the same certificate.
 type delivery struct {
-	addr    netip.Addr  // zero if it was not connected to
-	nobody  bool        // it refuses all connections, so no sender delivers to it
-	tls     *pki.TLS    // nil without TLS
-	refusal *smtp.Error // why there is no TLS, if the network in between is not at fault
-	unknown string      // why nothing is known, as a clause; empty if the result is known
+	addr       netip.Addr  // zero if it was not connected to
+	refusesAll bool        // it refuses all connections, so no sender delivers to it
+	tls        *pki.TLS    // nil without TLS
+	refusal    *smtp.Error // why there is no TLS, if the network in between is not at fault
+	unknown    string      // why nothing is known, as a clause; empty if the result is known
 }
 
 // deliver connects to all mail servers that the policy lists concurrently, if it is or may be enforced.
@@ -48,15 +48,15 @@ func (e *evidence) deliver(ctx context.Context, env *diag.Env) {
 		switch addresses := h.Addresses.All(); {
 		case !h.covered || len(addresses) == 0 && h.Err() == nil:
 		case len(addresses) == 0:
-			h.met.unknown = "its address could not be looked up"
+			h.delivery.unknown = "its address could not be looked up"
 		case count == maxServers:
-			h.met.unknown = "it is not one of the most preferred mail servers"
+			h.delivery.unknown = "it is not one of the most preferred mail servers"
 		default:
 			count++
 			g.Go(func() {
 				// IPv6 comes first, and not every network has it.
 				for _, a := range slices.Backward(addresses[max(0, len(addresses)-maxAddresses):]) {
-					if h.met = connect(ctx, env, a, h.Name); !h.met.nobody {
+					if h.delivery = connect(ctx, env, a, h.Name); !h.delivery.refusesAll {
 						return
 					}
 				}
@@ -81,13 +81,13 @@ func connect(ctx context.Context, env *diag.Env, a netip.Addr, name string) (d d
 		known.Step == smtp.StepStartTLS && known.Kind == smtp.Rejected:
 		d.refusal = known
 	default:
-		d.unknown, d.nobody = known.Error(), known.Kind == smtp.Refused
+		d.unknown, d.refusesAll = known.Error(), known.Kind == smtp.Refused
 	}
 	return d
 }
 
-// each merges the failures of several mail servers into one.
-func each(hosts []host, test func(host) rule.Failures) rule.Failures {
+// failEach merges the failures of several mail servers into one.
+func failEach(hosts []host, test func(host) rule.Failures) rule.Failures {
 	return rule.FailEach(hosts, func(h host) rule.Failures { return test(h).About(h.Name) }).Joined()
 }
 
@@ -101,55 +101,55 @@ var deliverRules = rule.Rules[*evidence]{
 			"connections to mail servers.",
 		When: (*evidence).enforced, Fails: (*evidence).untested,
 	},
-	strict(rule.Rule[*evidence]{
+	perServer(rule.Rule[*evidence]{
 		Code: "mtasts.mx.starttls", Weight: 3,
 		Title:       "Mail server offers no STARTTLS, which the policy enforces",
 		Requirement: "Every mail server offers STARTTLS",
 		Advice:      "enable STARTTLS on the mail server",
-	}, func(_ *evidence, h *host) string { return h.met.refused(smtp.NotOffered, smtp.Rejected) }),
-	strict(rule.Rule[*evidence]{
+	}, func(_ *evidence, h *host) string { return h.delivery.refused(smtp.NotOffered, smtp.Rejected) }),
+	perServer(rule.Rule[*evidence]{
 		Code: "mtasts.mx.handshake", Weight: 1, Fact: ground.Handshake,
 		Title: "TLS handshake with a mail server failed", Requirement: "Every mail server completes a TLS handshake",
 		Advice: "configure a certificate for the mail server, and TLS 1.2 or 1.3",
-	}, func(_ *evidence, h *host) string { return h.met.refused(smtp.NoHandshake) }),
-	strict(rule.Rule[*evidence]{
+	}, func(_ *evidence, h *host) string { return h.delivery.refused(smtp.NoHandshake) }),
+	perServer(rule.Rule[*evidence]{
 		Code: "mtasts.mx.certificate.expired", Weight: 1, Fact: ground.Expired,
 		Title: "Certificate of a mail server has expired", Requirement: "The certificate of no mail server has expired",
 		Advice: "renew the certificate and automate renewal",
-	}, certified(func(_ *evidence, t *pki.TLS, leaf *pki.Certificate) (bool, string) {
+	}, byCertificate(func(_ *evidence, t *pki.TLS, leaf *pki.Certificate) (bool, string) {
 		return leaf.Expired, "its certificate expired on " + leaf.NotAfter.Format(time.DateOnly)
 	})),
-	strict(rule.Rule[*evidence]{
+	perServer(rule.Rule[*evidence]{
 		Code: "mtasts.mx.certificate.early", Weight: 1, Fact: ground.NotYetValid,
 		Title:       "Certificate of a mail server is not yet valid",
 		Requirement: "The validity of the certificate of every mail server has begun",
 		Advice:      "install a certificate that is valid now",
-	}, certified(func(_ *evidence, t *pki.TLS, leaf *pki.Certificate) (bool, string) {
+	}, byCertificate(func(_ *evidence, t *pki.TLS, leaf *pki.Certificate) (bool, string) {
 		return leaf.NotYetValid, "its certificate is valid only from " + leaf.NotBefore.Format(time.DateOnly)
 	})),
-	strict(rule.Rule[*evidence]{
+	perServer(rule.Rule[*evidence]{
 		Code: "mtasts.mx.certificate.untrusted", Weight: 1, Fact: ground.Untrusted,
 		Title:       "Certificate of a mail server is not trusted",
 		Requirement: "The certificate of every mail server is trusted",
 		Advice:      "install a certificate from a public authority, together with its intermediate certificates",
-	}, certified(func(_ *evidence, t *pki.TLS, leaf *pki.Certificate) (bool, string) {
+	}, byCertificate(func(_ *evidence, t *pki.TLS, leaf *pki.Certificate) (bool, string) {
 		return t.Trust != nil && !leaf.Expired && !leaf.NotYetValid, t.TrustError
 	})),
-	strict(rule.Rule[*evidence]{
+	perServer(rule.Rule[*evidence]{
 		Code: "mtasts.mx.certificate.name", Weight: 1, Fact: ground.OtherName,
 		Title:       "Certificate does not cover the name of a mail server",
 		Requirement: "The certificate of every mail server covers its name",
 		Advice:      "get a certificate that lists the name of the MX host",
-	}, certified(func(_ *evidence, t *pki.TLS, _ *pki.Certificate) (bool, string) {
+	}, byCertificate(func(_ *evidence, t *pki.TLS, _ *pki.Certificate) (bool, string) {
 		return t.Name != nil, fmt.Sprint(t.Name)
 	})),
-	strict(rule.Rule[*evidence]{
+	perServer(rule.Rule[*evidence]{
 		Code: "mtasts.mx.certificate.expires_now", Severity: diag.Error, Fact: ground.ExpiresNow,
 		Title:       "Certificate of a mail server is about to expire",
 		Requirement: "The certificate of no mail server is about to expire",
 		Advice:      "Renew the certificate now and automate renewal: senders refuse to deliver once it has expired.",
 	}, ending(diag.Error)),
-	strict(rule.Rule[*evidence]{
+	perServer(rule.Rule[*evidence]{
 		Code: "mtasts.mx.certificate.expiring", Severity: diag.Warning, Fact: ground.Expiring,
 		Title:       "Certificate of a mail server expires soon",
 		Requirement: "The certificate of every mail server is renewed in time",
@@ -157,9 +157,9 @@ var deliverRules = rule.Rules[*evidence]{
 	}, ending(diag.Warning)),
 }
 
-// strict completes a rule about the delivery to each mail server. Unless it says otherwise, they refuse to deliver if
-// it fails (RFC 8461 section 4.2). It applies if it is known to fail, or all mail servers were tested.
-func strict(r rule.Rule[*evidence], why func(*evidence, *host) string) rule.Rule[*evidence] {
+// perServer completes a rule about the delivery to each mail server. Unless it says otherwise, they refuse to
+// deliver if it fails (RFC 8461 section 4.2). It applies if it is known to fail, or all mail servers were tested.
+func perServer(r rule.Rule[*evidence], why func(*evidence, *host) string) rule.Rule[*evidence] {
 	r.Ref, r.Category, r.Reads = "RFC 8461 section 4.2", factorMX, []rule.Source{fromRecord, fromPolicy, fromMail}
 	consequence := "senders will not deliver to it then"
 	if r.Severity == diag.Info {
@@ -168,13 +168,13 @@ func strict(r rule.Rule[*evidence], why func(*evidence, *host) string) rule.Rule
 			"at once: senders refuse to deliver. Then " + r.Advice + ", and enforce the policy again."
 	}
 	r.Fails = func(e *evidence) rule.Failures {
-		return each(e.hosts, func(h host) rule.Failures {
+		return failEach(e.hosts, func(h host) rule.Failures {
 			text := why(e, &h)
-			return rule.FailIf(text != "", "The mail server %s (%s): %s; %s.", h.Name, h.met.addr, text, consequence)
+			return rule.FailIf(text != "", "The mail server %s (%s): %s; %s.", h.Name, h.delivery.addr, text, consequence)
 		})
 	}
 	r.When = func(e *evidence) bool {
-		met := func(h host) bool { return h.met.tls != nil || h.met.refusal != nil }
+		met := func(h host) bool { return h.delivery.tls != nil || h.delivery.refusal != nil }
 		return e.enforced() && (len(r.Fails(e)) > 0 || len(e.untested()) == 0 && slices.ContainsFunc(e.hosts, met))
 	}
 	return r
@@ -188,13 +188,13 @@ func (d *delivery) refused(kinds ...smtp.Kind) string {
 	return d.refusal.Error()
 }
 
-// certified makes a test of a host from a test of its certificate.
-func certified(test func(*evidence, *pki.TLS, *pki.Certificate) (bool, string)) func(*evidence, *host) string {
+// byCertificate makes a test of a host from a test of its certificate.
+func byCertificate(test func(*evidence, *pki.TLS, *pki.Certificate) (bool, string)) func(*evidence, *host) string {
 	return func(e *evidence, h *host) string {
-		if h.met.tls == nil || h.met.tls.Leaf() == nil {
+		if h.delivery.tls == nil || h.delivery.tls.Leaf() == nil {
 			return ""
 		}
-		if holds, text := test(e, h.met.tls, h.met.tls.Leaf()); holds {
+		if holds, text := test(e, h.delivery.tls, h.delivery.tls.Leaf()); holds {
 			return text
 		}
 		return ""
@@ -202,7 +202,7 @@ func certified(test func(*evidence, *pki.TLS, *pki.Certificate) (bool, string)) 
 }
 
 func ending(grade diag.Severity) func(*evidence, *host) string {
-	return certified(func(e *evidence, t *pki.TLS, leaf *pki.Certificate) (bool, string) {
+	return byCertificate(func(e *evidence, t *pki.TLS, leaf *pki.Certificate) (bool, string) {
 		return t.Err() == nil && ground.Ends(leaf.NotBefore, leaf.NotAfter, e.now) == grade,
 			"its certificate expires on " + leaf.NotAfter.Format(time.DateOnly)
 	})
@@ -227,7 +227,7 @@ var mxRules = rule.Rules[*evidence]{{
 		} else if !announced(e) {
 			return nil
 		}
-		return each(e.hosts, func(h host) rule.Failures {
+		return failEach(e.hosts, func(h host) rule.Failures {
 			if h.Err() == nil {
 				return nil
 			}
@@ -245,7 +245,7 @@ var mxRules = rule.Rules[*evidence]{{
 		if e.enforced() {
 			consequence = "senders do not deliver to it"
 		}
-		return each(uncovered(e), func(h host) rule.Failures {
+		return failEach(uncovered(e), func(h host) rule.Failures {
 			f := rule.Fail("The policy does not list the mail server %s: %s.", h.Name, consequence)
 			f[0].Advice = "Add the missing hosts to the policy, then change the id of the record."
 			return f
@@ -264,7 +264,7 @@ var mxRules = rule.Rules[*evidence]{{
 		if !e.undeliverable() {
 			return nil
 		}
-		return each(e.hosts, func(h host) rule.Failures {
+		return failEach(e.hosts, func(h host) rule.Failures {
 			return rule.Fail("The policy is enforced and does not list the mail server %s: senders refuse to deliver.", h.Name)
 		}).Suggesting(e.newPolicy())
 	},
@@ -272,7 +272,7 @@ var mxRules = rule.Rules[*evidence]{{
 	Code: "mtasts.mx.null", Severity: diag.Warning, Ref: "RFC 7505 section 3",
 	Title: "Null MX beside an MTA-STS policy", Requirement: "The domain has no null MX",
 	Advice: "Take down the record and the policy, or remove the null MX: a domain without mail needs no policy.",
-	When:   attempted, Fails: func(e *evidence) rule.Failures {
+	When:   hasRecordText, Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.mail.NullMX(), "The null MX of %s says that it receives no mail.", e.domain)
 	},
 }, {
@@ -296,7 +296,7 @@ var mxRules = rule.Rules[*evidence]{{
 	Title: "Mail server without an address", Requirement: "Every mail server has an address",
 	Advice: "Give the host an address, or remove its MX record.",
 	When:   mxHosts, Fails: func(e *evidence) rule.Failures {
-		return each(e.hosts, func(h host) rule.Failures {
+		return failEach(e.hosts, func(h host) rule.Failures {
 			nowhere := len(h.Addresses.All()) == 0 && h.Err() == nil && !isAddress(h.Name)
 			return rule.FailIf(nowhere, "%s has no address.", h.Name)
 		})
@@ -307,7 +307,7 @@ var mxRules = rule.Rules[*evidence]{{
 	Advice: "Name the host in the MX record instead: senders look up the name and find nothing, and no policy can list " +
 		"it.",
 	When: mxHosts, Fails: func(e *evidence) rule.Failures {
-		return each(e.hosts, func(h host) rule.Failures {
+		return failEach(e.hosts, func(h host) rule.Failures {
 			return rule.FailIf(isAddress(h.Name), "The MX record names %s, which is an IP address.", h.Name)
 		})
 	},
@@ -325,8 +325,8 @@ func (e *evidence) untested() rule.Failures {
 	if !e.enforced() {
 		return nil
 	}
-	return each(e.hosts, func(h host) rule.Failures {
-		return rule.FailIf(h.met.unknown != "",
-			"Whether senders can deliver to %s as the policy asks was not tested from here: %s.", h.Name, h.met.unknown)
+	return failEach(e.hosts, func(h host) rule.Failures {
+		return rule.FailIf(h.delivery.unknown != "",
+			"Whether senders can deliver to %s as the policy asks was not tested from here: %s.", h.Name, h.delivery.unknown)
 	})
 }

@@ -15,9 +15,9 @@ import (
 // that it does not list or whose certificate fails (RFC 8461 section 5). So every suggestion and advice that may do
 // so passes through [evidence.gated].
 
-// dormant reports whether a policy may come into force that is not in force today: one that is known to enforce, or
-// whose mode is unknown.
-func (e *evidence) dormant() bool {
+// mayComeIntoForce reports whether a policy may come into force that is not in force today: one that is known to
+// enforce, or whose mode is unknown.
+func (e *evidence) mayComeIntoForce() bool {
 	return !e.enforced() && (e.policy == nil || e.policy.mayEnforce())
 }
 
@@ -27,14 +27,14 @@ type hazard struct {
 	known bool   // the loss is certain, not only possible
 }
 
-// hazard evaluates the dormant policy as if it were in force. There is no hazard if the policy lists every mail
+// hazard evaluates the latent policy as if it were in force. There is no hazard if the policy lists every mail
 // server, and each offers TLS with a trusted certificate. Mail servers that are undeliverable today cannot lose mail.
 func (e *evidence) hazard() hazard {
 	receives, known := e.mail.Receives()
 	switch {
-	case !e.dormant(), known && !receives:
+	case !e.mayComeIntoForce(), known && !receives:
 		return hazard{}
-	case !e.seen():
+	case !e.policyKnown():
 		return hazard{"a policy in mode enforce takes effect at once", false}
 	}
 	is := "the one that is served enforces as soon as it takes effect, and "
@@ -59,18 +59,18 @@ func (e *evidence) hazard() hazard {
 	return hazard{possible, false}
 }
 
-// seen reports whether the text of the policy is known.
-func (e *evidence) seen() bool { return e.policy != nil && !e.policy.alien }
+// policyKnown reports whether the text of the policy is known.
+func (e *evidence) policyKnown() bool { return e.policy != nil && !e.policy.notPolicy }
 
 // refused says why senders that follow the policy refuse to deliver to a mail server to which others deliver today,
 // or, if sure is false, may refuse: a clause. It is empty if no sender does.
 func (h *host) refused() (why string, sure bool) {
-	switch tls := h.met.tls; {
-	case isAddress(h.Name), len(h.Addresses.All()) == 0 && h.Err() == nil, h.met.nobody:
+	switch tls := h.delivery.tls; {
+	case isAddress(h.Name), len(h.Addresses.All()) == 0 && h.Err() == nil, h.delivery.refusesAll:
 		return "", false
 	case !h.covered:
 		return "it does not list the mail server " + h.Name, true
-	case h.met.refusal != nil:
+	case h.delivery.refusal != nil:
 		return fmt.Sprintf("the mail server %s offers no TLS", h.Name), true
 	case tls == nil:
 		return "whether senders get TLS with a valid certificate at the mail server " + h.Name + " is not known", false
@@ -80,9 +80,9 @@ func (h *host) refused() (why string, sure bool) {
 	return "", false
 }
 
-// guarded returns rules whose failures pass through the gate: those that suggest something and, with all set, also
-// those of errors and of missing parts, which keep the policy from coming into force.
-func guarded(list rule.Rules[*evidence], all bool) rule.Rules[*evidence] {
+// guardRules returns rules whose failures are changed by guardFailures: those that suggest something and, with all
+// set, also those of errors and of missing parts, which keep the policy from coming into force.
+func guardRules(list rule.Rules[*evidence], all bool) rule.Rules[*evidence] {
 	list = slices.Clone(list)
 	for i := range list {
 		r := list[i]
@@ -90,15 +90,15 @@ func guarded(list rule.Rules[*evidence], all bool) rule.Rules[*evidence] {
 			continue
 		}
 		mends := all && (r.StateIfFailed == diag.Missing || r.Severity >= diag.Error && r.StateIfFailed == "")
-		list[i].Fails = func(e *evidence) rule.Failures { return e.gated(r.Fails(e), r.Advice, mends) }
+		list[i].Fails = func(e *evidence) rule.Failures { return e.guardFailures(r.Fails(e), r.Advice, mends) }
 	}
 	return list
 }
 
-// gated suggests a harmless policy, in testing mode with the present mail servers, before any change that would bring
-// the dormant one into force. No record is suggested before that. It changes failures with a suggestion or, if mends
-// is set, all failures.
-func (e *evidence) gated(list rule.Failures, advice string, mends bool) rule.Failures {
+// guardFailures suggests a harmless policy, in testing mode with the present mail servers, before any change that
+// would bring the latent one into force. No record is suggested before that. It changes failures with a suggestion
+// or, if mends is set, all failures.
+func (e *evidence) guardFailures(list rule.Failures, advice string, mends bool) rule.Failures {
 	h := hazard{}
 	if len(list) > 0 {
 		h = e.hazard()
@@ -110,7 +110,7 @@ func (e *evidence) gated(list rule.Failures, advice string, mends bool) rule.Fai
 	for i := range list {
 		f := &list[i]
 		announces, replaces := f.Suggested == e.newRecord(), f.Suggested != "" && f.Suggested == policy
-		if !mends && f.Suggested == "" || replaces && !e.seen() {
+		if !mends && f.Suggested == "" || replaces && !e.policyKnown() {
 			continue
 		}
 		then := cmp.Or(f.Advice, advice)
@@ -121,7 +121,7 @@ func (e *evidence) gated(list rule.Failures, advice string, mends bool) rule.Fai
 		}
 		at := "the policy at " + PolicyURL(e.domain)
 		switch {
-		case !e.seen():
+		case !e.policyKnown():
 			f.Advice = "First make sure that " + at + " is in testing mode and lists every mail server: " +
 				h.why + "." + then
 			if announces && !unanswered(e) {

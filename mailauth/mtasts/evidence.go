@@ -34,9 +34,9 @@ type evidence struct {
 
 type host struct {
 	reception.Host
-	pattern string
-	covered bool
-	met     delivery
+	pattern  string
+	covered  bool
+	delivery delivery
 }
 
 const (
@@ -53,7 +53,7 @@ func (e *evidence) Unanswered() []rule.Source {
 	failing := func(h host) bool { return h.Err() != nil }
 	return rule.Unanswered(map[rule.Source]bool{
 		fromRecord: answered(e), fromReports: e.tlsrpt.Err() == nil, fromPolicy: !unanswered(e),
-		fromElsewhere: present(e) || e.elsewhere.Unknown == "",
+		fromElsewhere: hasRecord(e) || e.elsewhere.Unknown == "",
 		fromMail:      mailKnown(e) && e.mail.Surplus == 0,
 		fromAddresses: !slices.ContainsFunc(e.hosts, failing),
 	})
@@ -61,7 +61,7 @@ func (e *evidence) Unanswered() []rule.Source {
 
 // validRecord reports whether senders find a record: exactly one, without a fault (RFC 8461 section
 // 3.1).
-func (e *evidence) validRecord() bool { return tagRules.One(e) && len(e.found.List.Errors()) == 0 }
+func (e *evidence) validRecord() bool { return tagRules.HasOne(e) && len(e.found.List.Errors()) == 0 }
 
 // validPolicy reports whether senders can use the policy (RFC 8461 section 3.3).
 func (e *evidence) validPolicy() bool {
@@ -97,11 +97,11 @@ func answered(e *evidence) bool { return e.txt.Err() == nil }
 
 func unanswered(e *evidence) bool { return e.page.Err != nil && e.page.Err.Unanswered }
 
-func present(e *evidence) bool { return len(e.found.Records) > 0 }
+func hasRecord(e *evidence) bool { return len(e.found.Records) > 0 }
 
-func attempted(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) > 0 }
+func hasRecordText(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) > 0 }
 
-func announced(e *evidence) bool { return attempted(e) || unannounced(e) && receives(e) }
+func announced(e *evidence) bool { return hasRecordText(e) || unannounced(e) && receives(e) }
 
 // unannounced reports whether there is a policy without a record. Web servers that answer for all names are not
 // policy hosts.

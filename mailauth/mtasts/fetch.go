@@ -56,7 +56,7 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 			if e.txt = diag.Lookup[*dns.TXT](lookups, env, d.Sub(label)); !answered(e) {
 				return
 			}
-			if e.found = format.Find(e.txt.Records); !attempted(e) {
+			if e.found = format.Find(e.txt.Records); !hasRecordText(e) {
 				time.AfterFunc(grace, giveUp)
 			}
 		})
@@ -118,7 +118,7 @@ func (e *evidence) digest() {
 	if e.page == nil { // given up, or the domain is too long to have one
 		return
 	}
-	if tagRules.One(e) {
+	if tagRules.HasOne(e) {
 		e.record = readRecord(&e.found.List)
 	}
 	// An incomplete text would show false faults.

@@ -102,7 +102,7 @@ func (e *evidence) report(ended time.Time) *Report {
 	}
 	r.inForce = e.inForce()
 	r.Valid = r.Valid && (r.State == diag.Valid || r.State == diag.Warned) // CONTRACT 1.7
-	if tagRules.One(e) {
+	if tagRules.HasOne(e) {
 		r.Version = version
 	}
 	for _, h := range e.hosts {

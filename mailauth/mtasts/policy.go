@@ -117,13 +117,13 @@ const (
 func (k kind) harmless() bool { return k == repeated || k == unknownKey || k == likeKnown }
 
 type document struct {
-	policy  Policy
-	version string // as written
-	alien   bool   // not a policy at all, such as a page
-	faults  []fault
-	seen    map[string]bool
-	meant   map[string][]misnamed // by the name of the field
-	line    int
+	policy     Policy
+	version    string // as written
+	notPolicy  bool   // not a policy at all, such as a page
+	faults     []fault
+	seen       map[string]bool
+	misspelled map[string][]misnamed // by the name of the field
+	line       int
 }
 
 func (d *document) errors() []string {
@@ -162,7 +162,7 @@ func (f fault) failure() rule.Failure {
 //	field  = name ":" *WSP value
 //	term   = LF / CRLF
 func scanPolicy(text string) *document {
-	d := &document{seen: map[string]bool{}, meant: map[string][]misnamed{}, line: 1}
+	d := &document{seen: map[string]bool{}, misspelled: map[string][]misnamed{}, line: 1}
 	if s := strings.TrimSpace(text); strings.HasPrefix(s, "<") {
 		return foreign("a page in HTML or XML")
 	}
@@ -181,14 +181,14 @@ func scanPolicy(text string) *document {
 	}
 	if d.line = 0; len(d.seen) == 0 && strings.TrimSpace(text) == "" {
 		return foreign("an empty text")
-	} else if !slices.ContainsFunc(fields, func(name string) bool { return d.seen[name] || len(d.meant[name]) > 0 }) {
+	} else if !slices.ContainsFunc(fields, func(name string) bool { return d.seen[name] || len(d.misspelled[name]) > 0 }) {
 		return foreign("a text without any field of a policy")
 	}
 	d.spelling()
 	d.require("version", noVersion)
 	d.require("mode", noMode)
 	d.require("max_age", noMaxAge)
-	if !d.seen["mx"] && len(d.meant["mx"])+len(d.meant["mode"]) == 0 && d.policy.Mode != None {
+	if !d.seen["mx"] && len(d.misspelled["mx"])+len(d.misspelled["mode"]) == 0 && d.policy.Mode != None {
 		d.fault(noMX, "no line begins with mx:")
 	}
 	return d
@@ -197,12 +197,12 @@ func scanPolicy(text string) *document {
 var fields = []string{"version", "mode", "mx", "max_age"}
 
 func foreign(what string) *document {
-	return &document{alien: true, seen: map[string]bool{},
+	return &document{notPolicy: true, seen: map[string]bool{},
 		faults: []fault{{kind: badSyntax, text: "this is " + what + ", not a policy"}}}
 }
 
 func (d *document) require(key string, k kind) {
-	if !d.seen[key] && len(d.meant[key]) == 0 {
+	if !d.seen[key] && len(d.misspelled[key]) == 0 {
 		d.fault(k, "no line begins with %s:", key)
 	}
 }
@@ -266,8 +266,8 @@ func (d *document) assign(name, value string) {
 			return
 		}
 		d.policy.Extensions = append(d.policy.Extensions, Extension{name, value})
-		if known := like(name); known != "" {
-			d.meant[known] = append(d.meant[known], misnamed{name, d.line})
+		if known := similarField(name); known != "" {
+			d.misspelled[known] = append(d.misspelled[known], misnamed{name, d.line})
 			return
 		}
 		d.fault(unknownKey, "MTA-STS has no field %s", name)
@@ -349,7 +349,7 @@ func PolicyURL(d diag.Domain) string {
 // readTogether reads several fields on one line, which is a single fault.
 func (d *document) readTogether(parts []string) {
 	d.fault(badSyntax, "%d fields stand on the line; each needs a line of its own", len(parts))
-	inside := document{seen: d.seen, meant: d.meant, policy: d.policy, line: d.line}
+	inside := document{seen: d.seen, misspelled: d.misspelled, policy: d.policy, line: d.line}
 	for _, part := range parts {
 		inside.scanLine(part)
 	}
@@ -359,7 +359,7 @@ func (d *document) readTogether(parts []string) {
 // spelling finds misspelled field names.
 func (d *document) spelling() {
 	for _, known := range fields {
-		for _, m := range d.meant[known] {
+		for _, m := range d.misspelled[known] {
 			if d.line = m.line; d.seen[known] {
 				d.fault(likeKnown, "MTA-STS has no field %s%s; senders ignore it", m.name, hint(m.name))
 			} else {

@@ -18,14 +18,14 @@ import (
 
 var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 	return slices.Concat(
-		guarded(slices.Concat(
+		guardRules(slices.Concat(
 			absenceRules.With(rule.Rule[*evidence]{Category: factorRecord,
 				Reads: []rule.Source{fromRecord, fromMail, fromElsewhere}}),
 			recordRules.With(rule.Rule[*evidence]{Category: factorRecord, Reads: []rule.Source{fromRecord}}),
 			slices.Concat(serverRules, answerRules).Reading(rule.FromRequest), // each decides itself what is known
 			slices.Concat(textRules.With(rule.Rule[*evidence]{DependsOn: []diag.Code{"mtasts.policy.page"}}), policyRules).
 				With(rule.Rule[*evidence]{Category: factorPolicy, Reads: []rule.Source{fromRecord, fromPolicy}})), true),
-		guarded(mxRules.Reading(fromRecord, fromPolicy, fromMail), false), deliverRules,
+		guardRules(mxRules.Reading(fromRecord, fromPolicy, fromMail), false), deliverRules,
 		reportRules.Reading(fromRecord, fromPolicy, fromMail, fromReports),
 	)
 })
@@ -48,7 +48,7 @@ var absenceRules = rule.Rules[*evidence]{{
 		switch why := e.elsewhere.Unknown; {
 		case !answered(e):
 			return rule.Fail("The TXT lookup of %s failed: %s.", e.name(), diag.Reason(e.txt.Err())).Because(e.txt.Err())
-		case why != "" && !attempted(e) && !nonexistent(e):
+		case why != "" && !hasRecordText(e) && !nonexistent(e):
 			return rule.Fail("There is no record at %s, and whether there is one at a wrong name is not known: %s.",
 				e.name(), why)
 		default:
@@ -64,19 +64,23 @@ var absenceRules = rule.Rules[*evidence]{{
 }), tagRules.Location(rule.Rule[*evidence]{
 	Code: "mtasts.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1,
 	Category: factorRecord, DependsOn: []diag.Code{"mtasts.domain.nxdomain"},
-	When:  func(e *evidence) bool { return receives(e) && (present(e) || !attempted(e) && tagRules.Placed(e)) },
+	When: func(e *evidence) bool {
+		return receives(e) && (hasRecord(e) || !hasRecordText(e) && tagRules.Placed(e))
+	},
 	Fails: misplacedRecord,
 }), tagRules.Alias(rule.Rule[*evidence]{
 	Code: "mtasts.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1,
 	Category: factorRecord, DependsOn: []diag.Code{"mtasts.domain.nxdomain"},
-	When: func(e *evidence) bool { return receives(e) && (present(e) || !attempted(e) && tagRules.Aliased(e)) },
+	When: func(e *evidence) bool {
+		return receives(e) && (hasRecord(e) || !hasRecordText(e) && tagRules.Aliased(e))
+	},
 }), {
 	Code: missingRecord, Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 10,
 	DependsOn: []diag.Code{"mtasts.domain.nxdomain"}, Ref: "RFC 8461 section 3.1",
 	Title: "No MTA-STS record", Requirement: "The domain has an MTA-STS record",
 	Advice: "Serve a policy in testing mode first; then publish the TXT record at _mta-sts.",
 	When: func(e *evidence) bool {
-		return receives(e) && (present(e) || !attempted(e) && !tagRules.Placed(e) && !tagRules.Aliased(e))
+		return receives(e) && (hasRecord(e) || !hasRecordText(e) && !tagRules.Placed(e) && !tagRules.Aliased(e))
 	},
 	Fails: absent,
 }, {
@@ -85,7 +89,7 @@ var absenceRules = rule.Rules[*evidence]{{
 	Title:       "No MTA-STS record, and none is needed",
 	Requirement: "The domain has an MTA-STS record, although it receives no mail",
 	Advice:      "Leave it: MTA-STS protects incoming mail only. Set it up once the domain receives mail.",
-	When:        func(e *evidence) bool { return !receives(e) && (present(e) || !attempted(e)) }, Fails: absent,
+	When:        func(e *evidence) bool { return !receives(e) && (hasRecord(e) || !hasRecordText(e)) }, Fails: absent,
 }, tagRules.Wildcard(rule.Rule[*evidence]{
 	Code: "mtasts.record.wildcard", Severity: diag.Warning, DependsOn: []diag.Code{"mtasts.domain.nxdomain"},
 	When: func(e *evidence) bool { return receives(e) && e.elsewhere.Unknown == "" },
@@ -107,7 +111,7 @@ var recordRules = rule.Rules[*evidence]{
 		Title:       "Space before the first semicolon of the record",
 		Requirement: "No space precedes the first semicolon of the record",
 		Advice:      "Write v=STSv1; without a space: the syntax allows one, but some senders ignore such a record.",
-		When:        tagRules.One, Fails: func(e *evidence) rule.Failures {
+		When:        tagRules.HasOne, Fails: func(e *evidence) rule.Failures {
 			return rule.FailIf(!strings.HasPrefix(e.found.Records[0], "v="+version+";"),
 				"The record %q has white space before its first semicolon.", phrase.Quote(e.found.Records[0]))
 		},
@@ -120,7 +124,7 @@ var recordRules = rule.Rules[*evidence]{
 		Code: "mtasts.record.id.missing", Severity: diag.Critical, Weight: 1, Ref: "RFC 8461 section 3.1",
 		Title: "MTA-STS record has no id", Requirement: "The MTA-STS record has an id",
 		Advice: "Add an id, such as the time of the last change of the policy.",
-		When:   tagRules.One, Fails: tagRules.Faults(noID),
+		When:   tagRules.HasOne, Fails: tagRules.Faults(noID),
 	},
 	{
 		Code: "mtasts.record.id.invalid", Severity: diag.Critical, Weight: 1,
@@ -158,8 +162,8 @@ func absent(e *evidence) rule.Failures {
 	switch {
 	case len(e.found.Records) > 0:
 		return nil
-	case tagRules.Nothing(e) != "":
-		return missing(e, tagRules.Nothing(e))
+	case tagRules.WildcardAliasText(e) != "":
+		return missing(e, tagRules.WildcardAliasText(e))
 	case e.txt.Exists():
 		return missing(e, "None of the TXT records at "+name+" begins with v=STSv1.")
 	default:
@@ -189,7 +193,7 @@ func missing(e *evidence, detail string) rule.Failures {
 		if e.validPolicy() {
 			failures[0].Suggested = e.newRecord()
 		}
-		return e.gated(failures, "Publish the TXT record at _mta-sts that announces the policy.", true)
+		return e.guardFailures(failures, "Publish the TXT record at _mta-sts that announces the policy.", true)
 	}
 	failures[0].Advice = "Serve a policy in testing mode as text/plain at " + PolicyURL(e.domain) +
 		". Then publish the TXT record " +

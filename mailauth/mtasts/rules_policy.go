@@ -42,7 +42,7 @@ var textRules = rule.Rules[*evidence]{
 		Advice: "Serve the text of the policy at this address, in testing mode first: senders find none there.",
 		When:   func(e *evidence) bool { return e.policy != nil },
 		Fails: func(e *evidence) rule.Failures {
-			if !e.policy.alien {
+			if !e.policy.notPolicy {
 				return nil
 			}
 			return rule.Fail("The policy host serves %s.",

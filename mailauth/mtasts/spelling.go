@@ -35,8 +35,9 @@ func runTogether(line string) (parts []string) {
 	return parts
 }
 
-// like returns the field name that an unknown name was probably meant to be; empty if no field name resembles it.
-func like(name string) string {
+// similarField returns the field name that an unknown name was probably meant to be; empty if no field name
+// resembles it.
+func similarField(name string) string {
 	squeezed := strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.ToLower(name))
 	for _, known := range fields {
 		if squeezed == strings.ReplaceAll(known, "_", "") {
@@ -49,4 +50,4 @@ func like(name string) string {
 	return phrase.Nearest(name, fields...)
 }
 
-func hint(name string) string { return ", but one named " + like(name) }
+func hint(name string) string { return ", but one named " + similarField(name) }

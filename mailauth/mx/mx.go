@@ -117,24 +117,24 @@ type evidence struct {
 
 	preferences map[string][]uint16 // of the MX records, by the name of the host, in ascending order
 
-	hosts []host                    // those of mail
-	wild  diag.Answer[*dns.MX]      // of the wildcard of the domain; zero if the domain is too long to have one
-	meant map[string]reception.Host // by the name of the host: the intended name, if it repeats the domain
+	hosts    []host                    // those of mail
+	wildcard diag.Answer[*dns.MX]      // of the wildcard of the domain; zero if the domain is too long to have one
+	intended map[string]reception.Host // by the name of the host: the intended name, if it repeats the domain
 }
 
 // gather runs all queries in two round trips. A host whose name repeats the domain by mistake takes a third, for the
 // intended name.
 func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error) {
-	e := &evidence{domain: d, now: env.Now(), public: env.Public, meant: map[string]reception.Host{}}
+	e := &evidence{domain: d, now: env.Now(), public: env.Public, intended: map[string]reception.Host{}}
 	bounded, cancel := diag.Within(ctx, timeout)
 	defer cancel()
 	var g diag.Group
 	g.Go(func() {
 		e.mail = reception.LookupHosts(bounded, env, d.Name(), reception.MaxHosts)
-		e.lookupMeant(bounded, env)
+		e.lookupIntended(bounded, env)
 	})
 	if wildcard := d.Sub("*"); len(wildcard) <= maxName {
-		g.Go(func() { e.wild = diag.Lookup[*dns.MX](bounded, env, wildcard) })
+		g.Go(func() { e.wildcard = diag.Lookup[*dns.MX](bounded, env, wildcard) })
 	}
 	g.Wait()
 	if err := ctx.Err(); err != nil {
@@ -147,7 +147,7 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 	return e, nil
 }
 
-func (e *evidence) lookupMeant(ctx context.Context, env *diag.Env) {
+func (e *evidence) lookupIntended(ctx context.Context, env *diag.Env) {
 	var repeating []string
 	var meant []reception.Host
 	for _, h := range e.mail.List {
@@ -158,14 +158,14 @@ func (e *evidence) lookupMeant(ctx context.Context, env *diag.Env) {
 	}
 	reception.Resolve(ctx, env, meant)
 	for i, name := range repeating {
-		e.meant[name] = meant[i]
+		e.intended[name] = meant[i]
 	}
 }
 
 func (e *evidence) digest() {
 	e.preferences = map[string][]uint16{}
 	for _, mx := range e.mail.MX.Records {
-		name := bare(dns.CanonicalName(mx.Mx))
+		name := trimDot(dns.CanonicalName(mx.Mx))
 		e.preferences[name] = append(e.preferences[name], mx.Preference)
 	}
 	for _, list := range e.preferences {
@@ -196,7 +196,7 @@ type host struct {
 type fault int
 
 const (
-	sound        fault = iota
+	noFault      fault = iota
 	literal            // the name is an IP address
 	loopback           // the name means the sender's own machine
 	repeating          // the name ends with the domain twice
@@ -226,7 +226,7 @@ func (e *evidence) faultOf(h *host) fault {
 	case len(h.reachable) == 0:
 		return unroutable
 	default:
-		return sound
+		return noFault
 	}
 }
 
@@ -298,4 +298,4 @@ func join[T any](list []T) string {
 	return phrase.Series(kit.Map(list, func(one T) string { return fmt.Sprint(one) }), len(list))
 }
 
-func bare(name string) string { return strings.TrimSuffix(name, ".") }
+func trimDot(name string) string { return strings.TrimSuffix(name, ".") }

@@ -12,8 +12,8 @@ import (
 )
 
 var rules = slices.Concat(
-	recordRules.Reading(fromRecords), nullRules.Reading(fromRecords), standing(nameRules).Reading(fromRecords, fromList),
-	standing(addressRules).Reading(fromRecords, fromList, fromHosts),
+	recordRules.Reading(fromRecords), nullRules.Reading(fromRecords), perHost(nameRules).Reading(fromRecords, fromList),
+	perHost(addressRules).Reading(fromRecords, fromList, fromHosts),
 	deliveryRules.Reading(fromRecords, fromList, fromHosts),
 	redundancyRules.With(rule.Rule[*evidence]{
 		Category: factorRedundancy, When: compared, Reads: []rule.Source{fromRecords, fromList, fromHosts}}),
@@ -31,24 +31,24 @@ const (
 func (e *evidence) Unanswered() []rule.Source {
 	_, known := e.mail.Receives()
 	return rule.Unanswered(map[rule.Source]bool{
-		fromRecords: known, fromList: e.mail.Surplus == 0, fromWildcards: e.wild.Err() == nil,
+		fromRecords: known, fromList: e.mail.Surplus == 0, fromWildcards: e.wildcard.Err() == nil,
 		fromHosts: !slices.ContainsFunc(e.hosts, func(h host) bool { return h.Err() != nil }),
 	})
 }
 
-// standing makes rules about every host: a rule passes only after every host was examined, and fails as soon as one
+// perHost makes rules about every host: a rule passes only after every host was examined, and fails as soon as one
 // host has a fault.
-func standing(rules rule.Rules[*evidence]) rule.Rules[*evidence] {
+func perHost(rules rule.Rules[*evidence]) rule.Rules[*evidence] {
 	rules = slices.Clone(rules)
 	for i := range rules {
-		rules[i].When, rules[i].HoldsWhenUnanswered = named, true
+		rules[i].When, rules[i].HoldsWhenUnanswered = hasNamedHosts, true
 	}
 	return rules
 }
 
 func hasRecords(e *evidence) bool { return e.mail.MX.Exists() }
 
-func named(e *evidence) bool { return hasRecords(e) && len(e.hosts) > 0 }
+func hasNamedHosts(e *evidence) bool { return hasRecords(e) && len(e.hosts) > 0 }
 
 // manyHosts is the number of MX hosts beyond which an mx term of SPF is an error (RFC 7208 section 4.6.4).
 const manyHosts = 10
@@ -70,7 +70,7 @@ var recordRules = rule.Rules[*evidence]{{
 		case !a.NXDomain():
 			return nil
 		case len(a.Aliases) > 0:
-			return rule.Fail("%s is an alias of %s, which does not exist.", e.domain, bare(a.Aliases[len(a.Aliases)-1]))
+			return rule.Fail("%s is an alias of %s, which does not exist.", e.domain, trimDot(a.Aliases[len(a.Aliases)-1]))
 		default:
 			return rule.Fail("The DNS answers NXDOMAIN for %s.", e.domain)
 		}
@@ -120,7 +120,7 @@ var recordRules = rule.Rules[*evidence]{{
 	Code: "mx.record.many", Severity: diag.Info, Ref: "RFC 7208 section 4.6.4",
 	Title: "More than 10 MX hosts", Requirement: "There are at most 10 MX hosts",
 	Advice: "Remove MX records: senders try only a few hosts, and an mx term in the SPF record fails with more than 10.",
-	When:   named, Fails: func(e *evidence) rule.Failures {
+	When:   hasNamedHosts, Fails: func(e *evidence) rule.Failures {
 		switch n := len(e.hosts) + e.mail.Surplus; {
 		case e.mail.Surplus > 0:
 			return rule.Fail("%s has %d MX hosts; those after the first %d were not examined.",
@@ -145,7 +145,7 @@ var nullRules = rule.Rules[*evidence]{{
 	Title: "Null MX beside other MX records", Requirement: "A null MX is the only MX record",
 	Advice: "Remove the null MX if the domain receives mail, or otherwise all other MX records.",
 	When:   hasRecords, Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.mail.NullBeside(),
+		return rule.FailIf(e.mail.MixedNull(),
 			"%s has a null MX beside the MX host %s: some senders take it for a domain that receives no mail.",
 			e.domain, join(e.names()))
 	},

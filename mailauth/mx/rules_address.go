@@ -21,7 +21,7 @@ var addressRules = rule.Rules[*evidence]{{
 	Requirement: "The name servers answer for the addresses of every MX host",
 	Advice: "Check the name servers of the host: senders skip it or defer mail while its address " +
 		"cannot be looked up.",
-	Fails: each(undetermined, func(_ *evidence, h host) rule.Failures {
+	Fails: failEach(undetermined, func(_ *evidence, h host) rule.Failures {
 		return rule.Fail("The address lookup of the MX host %s failed: %s.", h.Name, diag.Reason(h.Err()))
 	}),
 }, {
@@ -47,13 +47,13 @@ var addressRules = rule.Rules[*evidence]{{
 	Ref:   "RFC 5321 section 5.1",
 	Title: "MX host does not exist", Requirement: "Every MX host exists",
 	Advice: "Correct the name in the MX record, add an address record for the host, or remove its MX record.",
-	Fails:  each(nonexistent, (*evidence).nonexistence),
+	Fails:  failEach(nonexistent, (*evidence).nonexistence),
 }, {
 	Code: "mx.host.address", Severity: diag.Error, Weight: 5, Category: factorAddresses, Fact: ground.NoAddress,
 	Ref:   "RFC 5321 section 5.1",
 	Title: "MX host without an address", Requirement: "Every MX host has an address",
 	Advice: "Add an address record for the host, or remove its MX record.",
-	Fails: each(addressless, func(_ *evidence, h host) rule.Failures {
+	Fails: failEach(addressless, func(_ *evidence, h host) rule.Failures {
 		return rule.Fail("The MX host %s has neither an IPv4 nor an IPv6 address.", h.Name)
 	}),
 }, {
@@ -61,7 +61,7 @@ var addressRules = rule.Rules[*evidence]{{
 	Differs: "senders turn to the other mail servers", Ref: "RFC 6890 section 2.2",
 	Title: "MX host has no public address", Requirement: "Every MX host has a public address",
 	Advice: "Publish the public address of the mail server, or remove the MX record.",
-	Fails: each(unroutable, func(_ *evidence, h host) rule.Failures {
+	Fails: failEach(unroutable, func(_ *evidence, h host) rule.Failures {
 		return rule.Fail("No sender on the Internet reaches the MX host %s: it has only %s.", h.Name, purposes(h.special))
 	}),
 }, {
@@ -69,7 +69,7 @@ var addressRules = rule.Rules[*evidence]{{
 	Ref:   "RFC 6890 section 2.2",
 	Title: "MX host with an address that is not public", Requirement: "All addresses of the MX hosts are public",
 	Advice: "Remove the address record, which costs senders a connection attempt each time they choose it.",
-	Fails: each(sound, func(_ *evidence, h host) rule.Failures {
+	Fails: failEach(noFault, func(_ *evidence, h host) rule.Failures {
 		return rule.FailIf(len(h.special) > 0, "The MX host %s has, beside public addresses, %s.", h.Name,
 			purposes(h.special))
 	}),
@@ -102,7 +102,7 @@ var deliveryRules = rule.Rules[*evidence]{{
 	Advice: "Point an MX record to a mail server that has a public address: until then all mail to the domain is " +
 		"returned to its senders.",
 	When: func(e *evidence) bool {
-		return named(e) && e.mail.Surplus == 0 && (len(e.reachable()) > 0 || len(e.with(undetermined)) == 0)
+		return hasNamedHosts(e) && e.mail.Surplus == 0 && (len(e.reachable()) > 0 || len(e.with(undetermined)) == 0)
 	},
 	Fails: func(e *evidence) rule.Failures {
 		if len(e.reachable()) > 0 {
@@ -162,10 +162,10 @@ func (e *evidence) addresses() (v4, v6 []netip.Addr) {
 	return v4, v6
 }
 
-func compared(e *evidence) bool { return named(e) && len(e.reachable()) > 0 }
+func compared(e *evidence) bool { return hasNamedHosts(e) && len(e.reachable()) > 0 }
 
-// single reports whether all hosts lead to the same machine, judging by their addresses.
-func (e *evidence) single() bool {
+// onSingleMachine reports whether all hosts lead to the same machine, judging by their addresses.
+func (e *evidence) onSingleMachine() bool {
 	v4, v6 := e.addresses()
 	return len(v4) <= 1 && len(v6) <= 1
 }
@@ -176,7 +176,7 @@ var redundancyRules = rule.Rules[*evidence]{{
 	Advice: "Leave it if short outages do not matter: senders try again for days. Otherwise publish a second mail " +
 		"server that knows the same recipients and filters as strictly.",
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(len(e.reachable()) == 1 && e.single(),
+		return rule.FailIf(len(e.reachable()) == 1 && e.onSingleMachine(),
 			"All mail to %s goes to %s: while it is down, mail waits at the senders.", e.domain, e.reachable()[0].Name)
 	},
 }, {
@@ -187,7 +187,8 @@ var redundancyRules = rule.Rules[*evidence]{{
 	When: func(e *evidence) bool { return compared(e) && len(e.reachable()) > 1 },
 	Fails: func(e *evidence) rule.Failures {
 		v4, v6 := e.addresses()
-		return rule.FailIf(e.single(), "%d MX hosts lead to %s alone.", len(e.reachable()), join(slices.Concat(v4, v6)))
+		return rule.FailIf(e.onSingleMachine(), "%d MX hosts lead to %s alone.", len(e.reachable()),
+			join(slices.Concat(v4, v6)))
 	},
 }, {
 	Code: "mx.ipv4.missing", Severity: diag.Warning, Weight: 3, Ref: "RFC 3974 section 3",
@@ -212,14 +213,14 @@ var wildcardRules = rule.Rules[*evidence]{{
 	Title: "Wildcard MX: every subdomain receives mail", Requirement: "No wildcard MX makes every subdomain receive mail",
 	Advice: "Keep the wildcard only if the mail servers accept mail for any subdomain; else publish MX records for " +
 		"those that receive mail.",
-	When: named, Fails: func(e *evidence) rule.Failures {
-		hosts := slices.ContainsFunc(e.wild.Records, func(mx *dns.MX) bool { return mx.Mx != "." })
+	When: hasNamedHosts, Fails: func(e *evidence) rule.Failures {
+		hosts := slices.ContainsFunc(e.wildcard.Records, func(mx *dns.MX) bool { return mx.Mx != "." })
 		return rule.FailIf(hosts, "*.%s has an MX record, so that senders deliver mail for subdomains that were never "+
 			"set up.", e.domain)
 	},
 }}
 
-func each(f fault, say func(*evidence, host) rule.Failures) func(*evidence) rule.Failures {
+func failEach(f fault, say func(*evidence, host) rule.Failures) func(*evidence) rule.Failures {
 	return func(e *evidence) rule.Failures {
 		return rule.FailEach(e.with(f), func(h host) rule.Failures { return say(e, h).About(h.Name) })
 	}
@@ -241,7 +242,7 @@ var nameRules = rule.Rules[*evidence]{{
 	Title:       "MX record with an IP address instead of a host name",
 	Requirement: "MX records name hosts and not IP addresses",
 	Advice:      "Give the mail server a host name with an address record, and use that name in the MX record.",
-	Fails: each(literal, func(e *evidence, h host) rule.Failures {
+	Fails: failEach(literal, func(e *evidence, h host) rule.Failures {
 		ip := h.Literal(e.domain.String())
 		if strings.HasSuffix(h.Name, "."+e.domain.String()) {
 			return rule.Fail("The MX host %s is the IP address %s, to which the domain was appended.", h.Name, ip)
@@ -253,7 +254,7 @@ var nameRules = rule.Rules[*evidence]{{
 	Title: "MX record points to localhost", Requirement: "No MX record points to localhost",
 	Advice: "Name the mail server in the MX record. If the domain neither receives nor sends mail, publish the null MX " +
 		"\"0 .\" instead.",
-	Fails: each(loopback, func(_ *evidence, h host) rule.Failures {
+	Fails: failEach(loopback, func(_ *evidence, h host) rule.Failures {
 		return rule.Fail("The MX host %s stands for the sender's own machine, so that mail never arrives.", h.Name)
 	}),
 }, {
@@ -261,7 +262,7 @@ var nameRules = rule.Rules[*evidence]{{
 	Title: "MX host name ends with the domain twice", Requirement: "No MX host name ends with the domain twice",
 	Advice: "Write the name of the host with a dot at its end, or without the domain: a name without the dot is " +
 		"completed with it.",
-	Fails: each(repeating, func(e *evidence, h host) rule.Failures {
+	Fails: failEach(repeating, func(e *evidence, h host) rule.Failures {
 		meant := withoutDomain(h.Name, e.domain.String())
 		failures := rule.Fail("The MX host %s ends with the domain twice; %s was probably meant.", h.Name, meant)
 		failures[0].Advice = suffix.DotAdvice([]string{meant}, true)
@@ -274,7 +275,7 @@ var nameRules = rule.Rules[*evidence]{{
 	Code: "mx.host.invalid", Severity: diag.Error, Weight: 5, Category: factorNames, Ref: "RFC 1123 section 2.1",
 	Title: "Invalid host name in an MX record", Requirement: "MX records have valid host names",
 	Advice: "Correct the name in the MX record: it may have letters, digits, hyphens and dots only.",
-	Fails: each(malformed, func(_ *evidence, h host) rule.Failures {
+	Fails: failEach(malformed, func(_ *evidence, h host) rule.Failures {
 		return rule.Fail("The MX host %s is not a valid host name: %s.", phrase.Quote(h.Name), oddity(h.Name))
 	}),
 }, {
@@ -291,7 +292,7 @@ var nameRules = rule.Rules[*evidence]{{
 }}
 
 func (e *evidence) receives(meant string) bool {
-	for _, h := range e.meant {
+	for _, h := range e.intended {
 		if h.Name == meant {
 			return slices.ContainsFunc(h.Addresses.All(), e.public)
 		}

@@ -198,9 +198,9 @@ func (e *Evidence) kind() Kind {
 	return Host
 }
 
-func yes(because string) Claim   { return Claim{Yes, because} }
-func no(because string) Claim    { return Claim{No, because} }
-func maybe(because string) Claim { return Claim{Unknown, because} }
+func yes(because string) Claim     { return Claim{Yes, because} }
+func no(because string) Claim      { return Claim{No, because} }
+func unknown(because string) Claim { return Claim{Unknown, because} }
 
 func (e *Evidence) receives() Claim {
 	switch e.Route {
@@ -214,18 +214,20 @@ func (e *Evidence) receives() Claim {
 		switch {
 		case e.Service == smtpcheck.ServiceOffered:
 			return yes("It has no MX record, and a mail server answers at its address.")
-		case e.Service == smtpcheck.ServiceRefused && e.silent():
+		case e.Service == smtpcheck.ServiceRefused && e.authorizesNone():
 			return no("It has no MX record, its addresses refuse port 25, and its SPF record says that it sends nothing.")
 		case e.Service == smtpcheck.ServiceRefused:
-			return maybe("It has no MX record, and its addresses refuse port 25 to this service.")
+			return unknown("It has no MX record, and its addresses refuse port 25 to this service.")
 		}
-		return maybe("It has no MX record, and whether a mail server answers at its address is not known.")
+		return unknown("It has no MX record, and whether a mail server answers at its address is not known.")
 	}
-	return maybe("The MX records are not known.")
+	return unknown("The MX records are not known.")
 }
 
-// silent reports whether SPF authorizes no host.
-func (e *Evidence) silent() bool { return e.SPFRecord == Yes && e.SPF == spf.Nobody && !e.SPFBroken }
+// authorizesNone reports whether SPF authorizes no host.
+func (e *Evidence) authorizesNone() bool {
+	return e.SPFRecord == Yes && e.SPF == spf.Nobody && !e.SPFBroken
+}
 
 // spfOpen reports whether the hosts that SPF authorizes are unknown. With a permerror no host passes.
 func (e *Evidence) spfOpen() bool { return (e.SPF == spf.Unknown || e.SPF == "") && !e.SPFBroken }
@@ -236,19 +238,19 @@ func (e *Evidence) sends() Claim {
 		return yes("Its SPF record lets hosts send.")
 	case e.Key == Yes:
 		return yes("It has a DKIM key to sign mail with.")
-	case e.silent() && e.Key == No:
+	case e.authorizesNone() && e.Key == No:
 		return no("Its SPF record lets no host send, and no DKIM key was found.")
-	case e.silent():
-		return maybe("Its SPF record lets no host send; whether it has a DKIM key is not known.")
+	case e.authorizesNone():
+		return unknown("Its SPF record lets no host send; whether it has a DKIM key is not known.")
 	case e.SPFRecord == No && e.Key == No:
-		return maybe("It has no SPF record, and no DKIM key was found.")
+		return unknown("It has no SPF record, and no DKIM key was found.")
 	}
-	return maybe("Neither SPF nor DKIM tells.")
+	return unknown("Neither SPF nor DKIM tells.")
 }
 
 func (e *Evidence) web() Claim {
 	if e.Web == "" {
-		return maybe("No web server was asked.")
+		return unknown("No web server was asked.")
 	}
 	return Claim{e.Web, e.WebBecause}
 }
@@ -267,7 +269,7 @@ func (e *Evidence) forgeable() Claim {
 	passes := e.SPF == spf.Everybody || e.KeyOpen
 	switch {
 	case (e.DMARC == PolicyUnknown || e.DMARC == "") && !passes:
-		return maybe("Which DMARC policy applies is not known.")
+		return unknown("Which DMARC policy applies is not known.")
 	case passes:
 		return yes(stranger + ", so that forged mail passes DMARC.")
 	case e.DMARC == PolicyNone && e.DMARCFrom == "":
@@ -277,7 +279,7 @@ func (e *Evidence) forgeable() Claim {
 	case e.DMARC == PolicyQuarantine && e.DMARCSample > 0 && e.DMARCSample < 100:
 		return yes("The DMARC policy" + whose + " is applied to a part of forged mail only.")
 	case e.spfOpen():
-		return maybe("The DMARC policy p=" + string(e.DMARC) + whose + " applies, but whom SPF lets pass is not known.")
+		return unknown("The DMARC policy p=" + string(e.DMARC) + whose + " applies, but whom SPF lets pass is not known.")
 	}
 	return no("The DMARC policy p=" + string(e.DMARC) + whose + " applies to forged mail.")
 }
@@ -287,8 +289,8 @@ func (e *Evidence) ownRefused() Claim {
 	switch {
 	case !e.DMARC.Enforced(), e.SPF == spf.Some, e.SPF == spf.Everybody, e.Key == Yes:
 		return no("")
-	case e.spfOpen(), e.Key != No, e.silent():
-		return maybe("")
+	case e.spfOpen(), e.Key != No, e.authorizesNone():
+		return unknown("")
 	case e.NoKeys:
 		return yes("The policy p=" + string(e.DMARC) + " is in force, and neither SPF nor DKIM authenticates mail of the " +
 			"name.")
@@ -301,7 +303,7 @@ func (e *Evidence) ownRefused() Claim {
 // name that was read from JSON.
 func (n *Name) OwnMailRefused() Claim {
 	if n.own.Answer == "" {
-		return maybe("")
+		return unknown("")
 	}
 	return n.own
 }

@@ -30,9 +30,9 @@ func (r *Report) Service() Service {
 func (e *evidence) service() Service {
 	tested := slices.DeleteFunc(slices.Clone(e.servers), func(s *server) bool { return !s.forMail() })
 	switch {
-	case slices.ContainsFunc(tested, (*server).speaks):
+	case slices.ContainsFunc(tested, (*server).speaksSMTP):
 		return ServiceOffered
-	case len(tested) == 0 || e.skipped > 0 || e.mail.Surplus > 0 || e.unsettled() || !all(tested, (*server).refuses):
+	case len(tested) == 0 || e.skipped > 0 || e.mail.Surplus > 0 || e.isUndetermined() || !all(tested, (*server).refuses):
 		return ServiceUnknown
 	default:
 		return ServiceRefused
@@ -43,35 +43,35 @@ func all(list []*server, is func(*server) bool) bool {
 	return !slices.ContainsFunc(list, func(s *server) bool { return !is(s) })
 }
 
-// speaks reports whether a server speaks SMTP: it greeted, or rejected or deferred this client.
-func (s *server) speaks() bool {
-	switch s.fate {
-	case usable, deferred, unwelcome, rude:
+// speaksSMTP reports whether a server speaks SMTP: it greeted, or rejected or deferred this client.
+func (s *server) speaksSMTP() bool {
+	switch s.outcome {
+	case usable, deferred, rejected, ehloRejected:
 		return true
 	default:
-		return s.fate == unknown && s.session != nil && s.session.Banner.OK()
+		return s.outcome == unknown && s.session != nil && s.session.Banner.OK()
 	}
 }
 
 // refuses reports whether a server is known to accept no mail.
 func (s *server) refuses() bool {
-	switch s.fate {
-	case refused, private, turnedOff, garbled:
+	switch s.outcome {
+	case refused, private, serviceClosed, notSMTP:
 		return true
 	default:
 		return false
 	}
 }
 
-// isMute reports whether a domain without MX records has an address that does not speak SMTP: it probably has no mail
-// service, and the state of its port is not a fault of a mail server.
-func (e *evidence) isMute() bool {
-	return e.mail.Implicit && e.mail.Unknown() == "" && len(e.main()) > 0 &&
-		!slices.ContainsFunc(e.servers, (*server).speaks)
+// hasNoMailService reports whether a domain without MX records has an address that does not speak SMTP: it
+// probably has no mail service, and the state of its port is not a fault of a mail server.
+func (e *evidence) hasNoMailService() bool {
+	return e.mail.Implicit && e.mail.Unknown() == "" && len(e.mailServers()) > 0 &&
+		!slices.ContainsFunc(e.servers, (*server).speaksSMTP)
 }
 
 // unused reports whether, in addition, all addresses are known to refuse mail.
-func (e *evidence) unused() bool { return e.mute && all(e.main(), (*server).refuses) }
+func (e *evidence) unused() bool { return e.noMailService && all(e.mailServers(), (*server).refuses) }
 
 // A link is the point in the DNS where the path to a mail server ends.
 type link int
@@ -85,7 +85,7 @@ const (
 )
 
 func (e *evidence) broken(h host) link {
-	special := func(s *server) bool { return s.host == h.Name && s.fate != private }
+	special := func(s *server) bool { return s.host == h.Name && s.outcome != private }
 	ip, byIP := e.req.Host.IP()
 	switch {
 	case byIP && e.public(ip.Addr), !byIP && h.Err() != nil && !missing(h):
@@ -105,20 +105,20 @@ func (e *evidence) broken(h host) link {
 
 // isStranded reports whether the DNS leads to no mail server: the path to each MX host ends in the DNS.
 func (e *evidence) isStranded() bool {
-	return len(e.mail.List) > 0 && e.mail.Surplus == 0 && !e.mail.Implicit && !e.gone() &&
+	return len(e.mail.List) > 0 && e.mail.Surplus == 0 && !e.mail.Implicit && !e.hostNonexistent() &&
 		!slices.ContainsFunc(e.mail.List, func(h host) bool { return e.broken(h) == whole })
 }
 
 // isDead reports whether no mail server accepts mail although the DNS leads to one, and no unknown remains that could
 // change that.
 func (e *evidence) isDead() bool {
-	return e.judgeable() && !e.any((*server).usable)
+	return e.isConclusive() && !e.anyMailServer((*server).usable)
 }
 
-// judgeable reports whether it is known if one of the mail servers to which the DNS leads accepts mail.
-func (e *evidence) judgeable() bool {
-	return len(e.servers) > 0 && !e.mute && !e.stranded &&
-		(e.any((*server).usable) || !e.unsettled() && e.mail.Surplus == 0)
+// isConclusive reports whether it is known if one of the mail servers to which the DNS leads accepts mail.
+func (e *evidence) isConclusive() bool {
+	return len(e.servers) > 0 && !e.noMailService && !e.stranded &&
+		(e.anyMailServer((*server).usable) || !e.isUndetermined() && e.mail.Surplus == 0)
 }
 
 // strandedRule makes a rule about mail that cannot be delivered for one reason in the DNS.
@@ -126,7 +126,7 @@ func strandedRule(at link, r rule.Rule[*evidence], say func(h host) string) rule
 	r.Severity, r.Weight, r.Category, r.Ref = diag.Critical, 1, factorReach, "RFC 5321 section 5.1"
 	r.When = func(e *evidence) bool {
 		ends := func(h host) bool { return e.broken(h) == at }
-		return len(e.mail.List) > 0 && e.mail.Surplus == 0 && !e.mail.Implicit && !e.gone() &&
+		return len(e.mail.List) > 0 && e.mail.Surplus == 0 && !e.mail.Implicit && !e.hostNonexistent() &&
 			(!e.stranded || slices.ContainsFunc(e.mail.List, ends))
 	}
 	r.Fails = func(e *evidence) rule.Failures {
@@ -141,33 +141,33 @@ func strandedRule(at link, r rule.Rule[*evidence], say func(h host) string) rule
 }
 
 // deadAdvice is the advice if no mail server accepts mail and all fail in the same way.
-var deadAdvice = map[fate]string{
+var deadAdvice = map[outcome]string{
 	refused: "Start the mail server, let it listen on the addresses of the MX hosts, and open its port in the " +
 		"firewall for the whole Internet: until then no mail arrives.",
-	turnedOff: "Let the mail server accept connections from the Internet, or name another host in the MX record if " +
+	serviceClosed: "Let the mail server accept connections from the Internet, or name another host in the MX record if " +
 		"that one is not meant to receive mail: until then all mail is returned to its senders.",
-	garbled: "Check which program listens on the port of the mail server, and whether a firewall or a limit closes " +
+	notSMTP: "Check which program listens on the port of the mail server, and whether a firewall or a limit closes " +
 		"connections before the mail server sees them: until an SMTP banner comes no mail arrives.",
-	rude: "Check the filters of the mail server that look at the name in EHLO, and its log: a sender that cannot " +
-		"introduce itself cannot deliver.",
-	spoiled: "Check certificate, key and TLS versions in the configuration of the mail server, and its log: no client " +
+	ehloRejected: "Check the filters of the mail server that look at the name in EHLO, and its log: a sender that " +
+		"cannot introduce itself cannot deliver.",
+	tlsFailed: "Check certificate, key and TLS versions in the configuration of the mail server, and its log: no client " +
 		"gets beyond the TLS handshake.",
 }
 
 // undeliverable returns the failure that no mail server accepts mail, with advice for the common cause.
 func (e *evidence) undeliverable() rule.Failures {
-	list := e.main()
-	f := rule.Failure{Detail: "None of the mail servers can be used: " + joined(e.troubles()) + "."}
+	list := e.mailServers()
+	f := rule.Failure{Detail: "None of the mail servers can be used: " + joined(e.faultTexts()) + "."}
 	if len(list) == 1 && len(e.mail.List) == 1 {
-		f.Detail = "The only mail server cannot be used: " + joined(e.troubles()) + "."
+		f.Detail = "The only mail server cannot be used: " + joined(e.faultTexts()) + "."
 	}
 	for _, s := range list {
 		if place := (diag.Place{Target: s.host}); !slices.Contains(f.Places, place) {
 			f.Places = append(f.Places, place)
 		}
 	}
-	if all(list, func(s *server) bool { return s.fate == list[0].fate }) {
-		f.Advice = deadAdvice[list[0].fate]
+	if all(list, func(s *server) bool { return s.outcome == list[0].outcome }) {
+		f.Advice = deadAdvice[list[0].outcome]
 	}
 	return rule.Failures{f}
 }

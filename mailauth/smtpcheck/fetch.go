@@ -36,7 +36,7 @@ type evidence struct {
 	servers []*server
 	skipped int // skipped addresses
 
-	mute, stranded, dead bool // where the path to a mail server ends, see chain.go; set by digest
+	noMailService, stranded, dead bool // where the path to a mail server ends, see chain.go; set by digest
 }
 
 func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {

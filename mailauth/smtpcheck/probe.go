@@ -19,25 +19,25 @@ type server struct {
 	addr       netip.AddrPort
 	public     bool // senders all over the Internet reach the address
 
-	started   time.Time
-	now       time.Time     // the present, for the remaining lifetime of a certificate
-	session   *smtp.Session // nil if its turn never came
-	err       *smtp.Error   // why there was no session with a hello; nil if there was one
-	plain     smtp.Hello    // before TLS; empty on port 465
-	encrypted smtp.Hello    // over TLS
-	tls       *pki.TLS      // nil without TLS
-	tlsFault  *smtp.Error   // why there is no TLS
-	again     *smtp.Error   // why the server did not answer EHLO over TLS
-	injection injection
-	relay     relay
-	ptr       ptr
-	named     diag.Addresses // of the name in the banner
-	nameAsked bool           // whether that name was looked up
+	started         time.Time
+	now             time.Time     // the present, for the remaining lifetime of a certificate
+	session         *smtp.Session // nil if its turn never came
+	err             *smtp.Error   // why there was no session with a hello; nil if there was one
+	plain           smtp.Hello    // before TLS; empty on port 465
+	encrypted       smtp.Hello    // over TLS
+	tls             *pki.TLS      // nil without TLS
+	tlsFault        *smtp.Error   // why there is no TLS
+	ehloErr         *smtp.Error   // why the server did not answer EHLO over TLS
+	injection       injection
+	relay           relay
+	ptr             ptr
+	bannerAddresses diag.Addresses // of the name in the banner
+	bannerLookedUp  bool           // whether that name was looked up
 
-	fate  fate  // the outcome; set by digest
-	spare spare // the alternative for senders; set by digest
-	blind bool  // no server could be tested, which the rules report once; set by digest
-	told  bool  // all servers share its fault, which one rule reports; set by digest
+	outcome      outcome     // the outcome; set by digest
+	alternative  alternative // the alternative for senders; set by digest
+	untested     bool        // no server could be tested, which the rules report once; set by digest
+	reportedOnce bool        // all servers share its fault, which one rule reports; set by digest
 }
 
 // An injection states whether a server answers inside TLS a command sent in the clear behind STARTTLS.
@@ -83,7 +83,7 @@ func (p *prober) probe(ctx context.Context, s *server) {
 	}
 	p.speak(ctx, s)
 	release() // others that wait for the host come first
-	if s.err == nil && s.tls != nil && !s.implicitTLS() && s.again == nil {
+	if s.err == nil && s.tls != nil && !s.implicitTLS() && s.ehloErr == nil {
 		p.inject(ctx, s)
 	}
 }
@@ -94,8 +94,8 @@ func (p *prober) speak(ctx context.Context, s *server) {
 	s.session = session
 	var g diag.Group
 	if name := s.bannerName(); err == nil && fullName(name) {
-		s.nameAsked = true
-		g.Go(func() { s.named = diag.LookupAddresses(ctx, p.env, name+".") })
+		s.bannerLookedUp = true
+		g.Go(func() { s.bannerAddresses = diag.LookupAddresses(ctx, p.env, name+".") })
 	}
 	if s.err = asError(err); s.err == nil {
 		p.converse(ctx, s)
@@ -123,7 +123,7 @@ func (p *prober) converse(ctx context.Context, s *server) {
 		p.startTLS(s)
 	}
 	switch {
-	case p.evidence.req.CheckRelay != nil && !*p.evidence.req.CheckRelay, s.again != nil:
+	case p.evidence.req.CheckRelay != nil && !*p.evidence.req.CheckRelay, s.ehloErr != nil:
 	case s.tlsFault == nil, s.tlsFault.Kind == smtp.NotOffered,
 		s.tlsFault.Step == smtp.StepStartTLS && s.tlsFault.Reply.Code != 0:
 		s.relay = p.evidence.testRelay(session, s)
@@ -137,7 +137,7 @@ func (p *prober) startTLS(s *server) {
 		return
 	}
 	s.tls = s.session.TLS()
-	s.again = asError(s.session.SayHello())
+	s.ehloErr = asError(s.session.SayHello())
 	s.encrypted = s.session.Hello
 }
 
@@ -172,7 +172,7 @@ func (p *prober) inject(ctx context.Context, s *server) {
 	}
 	defer release()
 	p.reconnect(ctx, s, func(session *smtp.Session) {
-		if takes, err := session.TakesInjected(); takes {
+		if takes, err := session.AcceptsInjection(); takes {
 			s.injection = injectable
 		} else if err == nil {
 			s.injection = immune

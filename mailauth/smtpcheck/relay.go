@@ -15,7 +15,7 @@ type relay struct {
 	sender    string // in the command MAIL
 	recipient string // in the command RCPT
 	deferred  bool   // the reply was temporary, as with greylisting
-	late      bool   // a reply did not come in time
+	timedOut  bool   // a reply did not come in time
 }
 
 // strangers returns two domains unrelated to the server: reserved for documentation (RFC 2606 section 3), or for
@@ -102,7 +102,7 @@ func confirmed(session *smtp.Session) RelayStatus {
 // broken records why a reply is missing. No further command can be sent.
 func (r *relay) broken(err error) (again bool) {
 	kind := asError(err).Kind
-	r.late = kind == smtp.TimedOut || kind == smtp.Overrun
+	r.timedOut = kind == smtp.TimedOut || kind == smtp.Overrun
 	return false
 }
 

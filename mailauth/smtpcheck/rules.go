@@ -13,7 +13,7 @@ import (
 
 var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 	return slices.Concat(domainRules.With(rule.Rule[*evidence]{Category: factorReach, Reads: []rule.Source{fromNames}}),
-		hostRules.Reading(fromNames, fromAddresses), reachRules, overServers(serverRules))
+		hostRules.Reading(fromNames, fromAddresses), reachRules, asRules(serverRules))
 })
 
 const (
@@ -31,7 +31,8 @@ func (e *evidence) Unanswered() []rule.Source {
 	return rule.Unanswered(map[rule.Source]bool{
 		fromNames:     !e.byDomain() || e.mail.Unknown() == "",
 		fromAddresses: !hasHosts(e) || !slices.ContainsFunc(e.mail.List, failing),
-		fromSessions:  e.mail.Surplus == 0 && none(func(s *server) bool { return s.fate.ignorance() || s.cutShort() }),
+		fromSessions: e.mail.Surplus == 0 &&
+			none(func(s *server) bool { return s.outcome.isInconclusive() || s.cutShort() }),
 		fromInjection: none((*server).injectionUnknown),
 		fromPTR:       none(func(s *server) bool { return s.ptr.err != nil || s.ptr.unsure }),
 	})
@@ -51,31 +52,31 @@ type serverRule struct {
 	once    bool // it is about a fault that makes a server unusable: reported once if all servers have it
 }
 
-// where makes a rule about the servers that a condition selects.
-func where(applies func(*server) bool, r rule.Rule[*evidence], fault func(*server) string) serverRule {
+// onServers makes a rule about the servers that a condition selects.
+func onServers(applies func(*server) bool, r rule.Rule[*evidence], fault func(*server) string) serverRule {
 	return serverRule{Rule: r, on: applies, fault: fault}
 }
 
-// advising adds details about the fault of a server.
-func (r serverRule) advising(failure func(*server, *rule.Failure)) serverRule {
+// withDetails adds details about the fault of a server.
+func (r serverRule) withDetails(failure func(*server, *rule.Failure)) serverRule {
 	r.failure = failure
 	return r
 }
 
-// together makes a rule about faults that make servers unusable, which one rule reports if all servers are unusable.
-func (r serverRule) together() serverRule {
+// mergedIfAll makes a rule about faults that make servers unusable, which one rule reports if all servers are unusable.
+func (r serverRule) mergedIfAll() serverRule {
 	r.once = true
 	return r
 }
 
-func said(fault bool, words string) string {
+func textIf(fault bool, words string) string {
 	if fault {
 		return words
 	}
 	return ""
 }
 
-func overServers(list []serverRule) rule.Rules[*evidence] {
+func asRules(list []serverRule) rule.Rules[*evidence] {
 	rules := make(rule.Rules[*evidence], 0, len(list))
 	for _, r := range list {
 		one := r.Rule
@@ -84,7 +85,7 @@ func overServers(list []serverRule) rule.Rules[*evidence] {
 			one.Reads = []rule.Source{fromNames, fromAddresses, fromSessions}
 		}
 		one.When = func(e *evidence) bool {
-			return !e.mute && !e.stranded && slices.ContainsFunc(e.servers, r.applies)
+			return !e.noMailService && !e.stranded && slices.ContainsFunc(e.servers, r.applies)
 		}
 		one.Fails = func(e *evidence) rule.Failures { return r.failures(e) }
 		rules = append(rules, one)
@@ -92,7 +93,7 @@ func overServers(list []serverRule) rule.Rules[*evidence] {
 	return rules
 }
 
-func (r *serverRule) applies(s *server) bool { return r.on(s) && !(r.once && s.told) }
+func (r *serverRule) applies(s *server) bool { return r.on(s) && !(r.once && s.reportedOnce) }
 
 func (r *serverRule) of(s *server) string {
 	if !r.applies(s) {

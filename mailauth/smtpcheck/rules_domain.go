@@ -56,7 +56,7 @@ var domainRules = rule.Rules[*evidence]{{
 	Advice: "Publish MX records that name the mail servers. If the domain neither receives nor sends mail, publish the " +
 		"null MX \"0 .\" instead: until then senders try its address for days.",
 	Fails: func(e *evidence) rule.Failures {
-		return e.unlessAlias(rule.FailIf(e.mail.Implicit && !e.mute,
+		return e.unlessAlias(rule.FailIf(e.mail.Implicit && !e.noMailService,
 			"%s has no MX record, so that senders deliver to its own address.", e.req.Domain))
 	},
 }, {
@@ -67,7 +67,7 @@ var domainRules = rule.Rules[*evidence]{{
 	Advice:      unusedAdvice,
 	When:        func(e *evidence) bool { return e.mail.Implicit },
 	Fails: func(e *evidence) rule.Failures {
-		if !e.mute || e.unused() {
+		if !e.noMailService || e.unused() {
 			return nil
 		}
 		return e.unlessAlias(rule.Fail("%s has no MX record, and whether its address takes mail is not known. %s",
@@ -80,13 +80,13 @@ var domainRules = rule.Rules[*evidence]{{
 	Title:       "No MX record, and no mail server at the domain's address",
 	Requirement: "A domain without MX records takes mail",
 	Advice:      unusedAdvice,
-	When:        func(e *evidence) bool { return e.mail.Implicit && (!e.mute || e.unused()) },
+	When:        func(e *evidence) bool { return e.mail.Implicit && (!e.noMailService || e.unused()) },
 	Fails: func(e *evidence) rule.Failures {
-		if !e.mute {
+		if !e.noMailService {
 			return nil
 		}
 		return e.unlessAlias(rule.Fail("%s has no MX record, so that senders try its own address, which takes no mail: %s.",
-			e.req.Domain, joined(e.troubles())))
+			e.req.Domain, joined(e.faultTexts())))
 	},
 }, {
 	Code: "smtp.mx.null_beside", Severity: diag.Error, Weight: 2, Fact: ground.NullMXBeside,
@@ -94,7 +94,7 @@ var domainRules = rule.Rules[*evidence]{{
 	Title: "Null MX beside other MX records", Requirement: "A null MX is the only MX record",
 	Advice: "Remove the null MX if the domain receives mail, or otherwise all other MX records.",
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.mail.NullBeside(),
+		return rule.FailIf(e.mail.MixedNull(),
 			"%s has a null MX beside other MX records: some senders take it for a domain "+
 				"that receives no mail.", e.req.Domain)
 	},
@@ -167,7 +167,7 @@ var hostRules = rule.Rules[*evidence]{strandedRule(noHost, rule.Rule[*evidence]{
 	Advice: "Check the spelling of the host name, or add an address record for it.",
 	When:   func(e *evidence) bool { return !e.byDomain() && hasHosts(e) },
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.gone(), "The DNS answers NXDOMAIN for %s.", e.req.Host.Name())
+		return rule.FailIf(e.hostNonexistent(), "The DNS answers NXDOMAIN for %s.", e.req.Host.Name())
 	},
 }, {
 	Code: "smtp.host.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 5.1",
@@ -191,7 +191,7 @@ var hostRules = rule.Rules[*evidence]{strandedRule(noHost, rule.Rule[*evidence]{
 	HoldsWhenUnanswered: true, Ref: "RFC 5321 section 5.1",
 	Title: "Mail server without an address", Requirement: "Every mail server has an address",
 	Advice: "Add an address record for the host, or correct or remove the MX record that names it.",
-	When:   func(e *evidence) bool { return hasHosts(e) && !e.gone() && !e.stranded },
+	When:   func(e *evidence) bool { return hasHosts(e) && !e.hostNonexistent() && !e.stranded },
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailEach(e.mail.List, func(h host) rule.Failures {
 			switch {
@@ -227,7 +227,7 @@ var hostRules = rule.Rules[*evidence]{strandedRule(noHost, rule.Rule[*evidence]{
 	Advice: "Add an IPv4 address to a mail server: many senders have no IPv6 and cannot deliver.",
 	When: func(e *evidence) bool {
 		_, literal := e.req.Host.IP()
-		return len(e.servers) > 0 && !literal && !e.mute && !e.stranded
+		return len(e.servers) > 0 && !literal && !e.noMailService && !e.stranded
 	},
 	Fails: func(e *evidence) rule.Failures {
 		v4 := slices.ContainsFunc(e.servers, func(s *server) bool { return s.addr.Addr().Is4() })
@@ -248,8 +248,8 @@ func (e *evidence) literal(h host) bool {
 	return e.byDomain() && h.Literal(e.req.Domain.String()).IsValid()
 }
 
-// gone reports whether the requested host does not exist, in which case no other rule applies.
-func (e *evidence) gone() bool {
+// hostNonexistent reports whether the requested host does not exist, in which case no other rule applies.
+func (e *evidence) hostNonexistent() bool {
 	return !e.byDomain() && missing(e.mail.List[0]) && nonexistent(e.mail.List[0])
 }
 

@@ -284,9 +284,9 @@ func (s *server) report() Server {
 		Findings: []diag.Finding{},
 		StartTLS: StartTLS{Advertised: s.offersTLS(), Negotiated: s.tls != nil && !s.implicitTLS()}, TLS: kit.OrZero(s.tls),
 		Auth: Auth{
-			BeforeTLS: len(s.before()) > 0, AfterTLS: len(s.after()) > 0,
-			Mechanisms:         append([]string{}, view.Unique(slices.Concat(s.before(), s.after()))...),
-			PlaintextBeforeTLS: len(revealing(s.before())) > 0,
+			BeforeTLS: len(s.plainMechanisms()) > 0, AfterTLS: len(s.tlsMechanisms()) > 0,
+			Mechanisms:         append([]string{}, view.Unique(slices.Concat(s.plainMechanisms(), s.tlsMechanisms()))...),
+			PlaintextBeforeTLS: len(plaintextMechanisms(s.plainMechanisms())) > 0,
 		},
 		Relay: Relay{Tested: s.relay.tested, Status: s.relay.status, Reply: s.relay.reply},
 		PTR: PTR{
@@ -304,7 +304,7 @@ func (s *server) report() Server {
 	if s.tlsFault != nil && s.offersTLS() {
 		r.StartTLS.Error = s.tlsFault.Error()
 	}
-	for _, err := range []*smtp.Error{s.err, s.tlsFault, s.again} {
+	for _, err := range []*smtp.Error{s.err, s.tlsFault, s.ehloErr} {
 		if err != nil && r.Error == "" && err.Kind != smtp.NotOffered {
 			r.Error = err.Error()
 		}

@@ -36,7 +36,7 @@ func (r *Report) View() *view.View {
 	v.Fact("answer", fmt.Sprintf("%d of %s", s.Reachable, phrase.Count(s.Servers, "server")), "smtp.servers", "smtp.hosts",
 		"smtp.connection", "smtp.address", "smtp.backup", "smtp.session", "smtp.banner.refused")
 	v.Fact("encrypted", fmt.Sprintf("%d of %d", s.TLS, s.Reachable), "smtp.starttls", "smtp.tls")
-	if leaf := r.soonest(); leaf != nil {
+	if leaf := r.firstExpiring(); leaf != nil {
 		v.Fact("certificate", view.Join(leaf.Remaining(), leaf.Issuer.Maker()), "smtp.certificate")
 	}
 	v.Fact("open relay", r.relays(), "smtp.relay")
@@ -52,14 +52,14 @@ func (r *Report) View() *view.View {
 			days = cmp.Or(view.If(leaf.Expired, "expired"), phrase.Count(leaf.DaysRemaining, "day"))
 		}
 		banner := strings.TrimPrefix(strings.TrimPrefix(one.Banner, "220 "), one.Host+" ")
-		d.Stands(one.stands(), host, one.Address, version, days, phrase.Clip(banner, maxBanner))
+		d.Stands(one.status(), host, one.Address, version, days, phrase.Clip(banner, maxBanner))
 	}
 	return v
 }
 
 const maxBanner = 60
 
-func (s *Server) stands() view.Standing {
+func (s *Server) status() view.Standing {
 	for _, f := range s.Findings {
 		if f.Severity > diag.Info {
 			return view.Standing{Mark: view.MarkOf(f.Severity), Note: f.Title}
@@ -68,7 +68,7 @@ func (s *Server) stands() view.Standing {
 	return cmp.Or(view.When(!s.Reachable, view.Unknown, cmp.Or(s.Error, "no answer")), view.Standing{Mark: view.Good})
 }
 
-func (r *Report) soonest() *pki.Certificate {
+func (r *Report) firstExpiring() *pki.Certificate {
 	var first *pki.Certificate
 	for _, s := range r.Servers {
 		if leaf := s.TLS.Leaf(); leaf != nil && (first == nil || leaf.NotAfter.Before(first.NotAfter)) {

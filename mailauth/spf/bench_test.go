@@ -22,7 +22,7 @@ func BenchmarkAnalyse(b *testing.B) {
 	b.ReportAllocs()
 	req := ValidateRequest{Record: tenTerms, Domain: diag.MustName("example.com")}
 	for b.Loop() {
-		outline(req.Record, req.Domain, netip.Addr{})
+		newOffline(req.Record, req.Domain, netip.Addr{})
 	}
 }
 

@@ -19,11 +19,11 @@ var replaced = strings.NewReplacer("\u00a0", " ", "\uff1a", ":", "\uff1d", "=", 
 
 var backslash = kit.Regexp(`([0-9a-fA-F:.])\\([0-9]{1,3})\b`)
 
-var nameless = kit.Regexp(`(?i)^\s*TXT\s*[("]`)
+var bareTXTLine = kit.Regexp(`(?i)^\s*TXT\s*[("]`)
 
 // pasted returns the character-strings of a text, which may be a line of a zone file, also without a name.
 func pasted(text string) []string {
-	if nameless().MatchString(text) {
+	if bareTXTLine().MatchString(text) {
 		text = "@ " + text
 	}
 	parts, _ := dnsmsg.PastedTXT(text)
@@ -87,7 +87,7 @@ func splitWords(words []string) []string {
 		for _, part := range strings.FieldsFunc(w, func(r rune) bool { return r == ',' || r == ';' }) {
 			head, _, colon := strings.Cut(part, ":")
 			switch {
-			case familyOf(bare(part)) == 0 && colon && spelled(head) != "":
+			case familyOf(bare(part)) == 0 && colon && correctName(head) != "":
 				name = head
 			case name != "" && isValue(part):
 				part = name + ":" + part
@@ -127,8 +127,8 @@ func joinWords(words []string) []string {
 			*last += w
 		case w[0] == ':' || w[0] == '=' || w[0] == '/' && strings.Contains(name, ":"):
 			*last += w
-		case isValue(w) && needsValue(spelled(name)):
-			*last += separator(spelled(name)) + w
+		case isValue(w) && needsValue(correctName(name)):
+			*last += separator(correctName(name)) + w
 		default:
 			list = append(list, w)
 		}
@@ -161,14 +161,15 @@ var misspelled = map[eval.Name]string{
 	eval.MX: "mxs", eval.All: "al any a11 a1l al1 alll", eval.A: "aaaa", eval.Redirect: "redir",
 }
 
-// spelled returns the mechanism or modifier that a name is, or that it misspells by one typo.
-func spelled(name string) eval.Name {
+// correctName returns the mechanism or modifier that a name is, or that it misspells by one typo.
+func correctName(name string) eval.Name {
 	name = strings.ToLower(strings.Trim(strings.TrimLeft(name, "+-~?"), "."))
 	if slices.Contains(names, eval.Name(name)) {
 		return eval.Name(name)
 	}
 	i := slices.IndexFunc(names, func(n eval.Name) bool {
-		return slices.Contains(strings.Fields(misspelled[n]), name) || len(n) > 3 && len(name) > 4 && slipped(name, string(n))
+		return slices.Contains(strings.Fields(misspelled[n]), name) ||
+			len(n) > 3 && len(name) > 4 && differsByTypo(name, string(n))
 	})
 	if i < 0 {
 		return ""
@@ -176,7 +177,7 @@ func spelled(name string) eval.Name {
 	return names[i]
 }
 
-// slipped reports whether a and b differ by one letter too many, missing or wrong, or two swapped.
-func slipped(a, b string) bool {
+// differsByTypo reports whether a and b differ by one letter too many, missing or wrong, or two swapped.
+func differsByTypo(a, b string) bool {
 	return -1 <= len(a)-len(b) && len(a)-len(b) <= 1 && phrase.Distance(a, b) <= 1
 }

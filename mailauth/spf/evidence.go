@@ -23,24 +23,24 @@ type evidence struct {
 	now     time.Time
 	offline bool // only the text of the record is known
 
-	published *publication
-	records   []string // those of SPF
-	strays    []string // those that receivers discard, although probably intended as SPF records
-	fragments []string // TXT records of terms without v=spf1
-	senderIDs []string // those of Sender ID
-	opaque    int      // TXT records that are not text
-	type99    diag.Answer[*dns.SPF]
-	wildcard  string // the SPF record that a wildcard publishes for subdomains
-	elsewhere []place
-	unheard   bool     // the lookup of a name at which records are published by mistake failed
-	strings   []string // character-strings of the record, if there is exactly one
-	seams     []seam   // where a space is missing in it
-	mail      reception.Reception
+	published     *publication
+	records       []string // those of SPF
+	strays        []string // those that receivers discard, although probably intended as SPF records
+	fragments     []string // TXT records of terms without v=spf1
+	senderIDs     []string // those of Sender ID
+	opaque        int      // TXT records that are not text
+	type99        diag.Answer[*dns.SPF]
+	wildcard      string // the SPF record that a wildcard publishes for subdomains
+	elsewhere     []place
+	lookupFailed  bool           // the lookup of a name at which records are published by mistake failed
+	strings       []string       // character-strings of the record, if there is exactly one
+	missingSpaces []missingSpace // where a space is missing in it
+	mail          reception.Reception
 
-	tree   *Tree
-	apart  *Tree // of the record with its missing spaces, or of several merged into one; nil without such a fault
-	ip     netip.Addr
-	result *eval.Result // for ip; nil without ip
+	tree      *Tree
+	separated *Tree // of the record with its missing spaces, or of several merged into one; nil without such a fault
+	ip        netip.Addr
+	result    *eval.Result // for ip; nil without ip
 	// Values computed from the rest, once.
 	nodes      []*Node
 	last       *Node // the node whose all decides: the root, or the target of its redirect
@@ -56,11 +56,11 @@ type place struct {
 	record string
 }
 
-// helper reports whether the name is one that only other records refer to, such as _spf.example.com.
-func (e *evidence) helper() bool { return strings.Contains(e.domain.String(), "_") }
+// isHelperName reports whether the name is one that only other records refer to, such as _spf.example.com.
+func (e *evidence) isHelperName() bool { return strings.Contains(e.domain.String(), "_") }
 
-// divide classifies the TXT records of the domain.
-func (e *evidence) divide(p *publication) {
+// classifyTexts classifies the TXT records of the domain.
+func (e *evidence) classifyTexts(p *publication) {
 	e.published = p
 	for i, text := range e.published.texts {
 		switch {
@@ -81,14 +81,14 @@ func (e *evidence) divide(p *publication) {
 	case 0:
 		e.strays, e.fragments = append(e.strays, e.fragments...), nil
 	case 1:
-		e.seams = seams(e.records[0], e.strings)
+		e.missingSpaces = findMissingSpaces(e.records[0], e.strings)
 	}
 }
 
 // locate classifies the records at other names. Answers of a wildcard are not records at those names.
 func (e *evidence) locate(elsewhere []diag.Answer[*dns.TXT]) {
 	for i := range elsewhere {
-		e.unheard = e.unheard || elsewhere[i].Err() != nil
+		e.lookupFailed = e.lookupFailed || elsewhere[i].Err() != nil
 		for _, r := range elsewhere[i].Records {
 			switch text := dnsmsg.TXT(r); {
 			case !eval.IsRecord(text):
@@ -128,8 +128,8 @@ func (e *evidence) Unanswered() []rule.Source {
 	}
 	_, known := e.mail.Receives()
 	return rule.Unanswered(map[rule.Source]bool{
-		fromRecord: e.published.answer.Err() == nil, fromPlaces: len(e.records) > 0 || !e.unheard,
-		fromType99: e.type99.Err() == nil, fromMail: len(e.records)+len(e.strays) > 0 || known || e.helper(),
+		fromRecord: e.published.answer.Err() == nil, fromPlaces: len(e.records) > 0 || !e.lookupFailed,
+		fromType99: e.type99.Err() == nil, fromMail: len(e.records)+len(e.strays) > 0 || known || e.isHelperName(),
 		fromTree: e.complete, fromEnd: e.last.State != NodeUnknown && e.last.State != NodeCut,
 		fromOthers: !slices.ContainsFunc(e.nodes, (*Node).isUnsure),
 	})
@@ -187,10 +187,10 @@ func (e *evidence) resolved(t *eval.Term) *ResolvedTerm {
 	is := func(r *ResolvedTerm) bool {
 		return r.Reached && r.Kind == eval.Mechanism && unsigned(r.Term) == unsigned(t)
 	}
-	if r := e.tree.Root.find(is); r != nil || e.apart == nil {
+	if r := e.tree.Root.find(is); r != nil || e.separated == nil {
 		return r
 	}
-	return e.apart.Root.find(is)
+	return e.separated.Root.find(is)
 }
 
 func (e *evidence) mayPass(t *ResolvedTerm) bool {
@@ -222,14 +222,14 @@ func (e *evidence) gather(ctx context.Context, env *diag.Env, sender, helo strin
 		e.tree = w.walk("")
 	})
 	g.Go(func() {
-		e.divide(published(l, name))
-		if len(e.seams) == 0 && len(e.records) < 2 {
+		e.classifyTexts(published(l, name))
+		if len(e.missingSpaces) == 0 && len(e.records) < 2 {
 			return
 		}
-		if text, _ := mend(e.intended()); text != "" {
+		if text, _ := correctRecord(e.intended()); text != "" {
 			w := newWalker(l, name)
 			w.macros = true
-			e.apart = w.walk(endless(text))
+			e.separated = w.walk(withoutAll(text))
 		}
 	})
 	g.Go(func() { e.type99 = diag.Lookup[*dns.SPF](bounded, env, e.domain.FQDN()) })
@@ -267,12 +267,12 @@ func (e *evidence) silent(elsewhere []diag.Answer[*dns.TXT]) bool {
 		e.mail.MX.Err() != nil && e.mail.Addresses.V4.Err() != nil && e.mail.Addresses.V6.Err() != nil
 }
 
-func outline(record string, domain diag.Name, ip netip.Addr) *evidence {
+func newOffline(record string, domain diag.Name, ip netip.Addr) *evidence {
 	e := &evidence{domain: domain, offline: true, ip: ip, published: &publication{answer: new(diag.Answer[*dns.TXT])}}
 	e.strings = pasted(record)
 	text := strings.Join(e.strings, "")
 	if eval.IsRecord(text) {
-		e.records, e.seams = []string{text}, seams(text, e.strings)
+		e.records, e.missingSpaces = []string{text}, findMissingSpaces(text, e.strings)
 	} else {
 		e.strays = []string{text}
 	}

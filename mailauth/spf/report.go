@@ -208,9 +208,9 @@ func meantProvider(name string) string {
 	for _, s := range provider.Services() {
 		for _, domain := range s.SPF {
 			switch {
-			case eval.Below(name, domain), owner != nil && owner != s && slipped(name, domain):
+			case eval.Below(name, domain), owner != nil && owner != s && differsByTypo(name, domain):
 				return ""
-			case owner == nil && slipped(name, domain):
+			case owner == nil && differsByTypo(name, domain):
 				meant, owner = domain, s
 			}
 		}

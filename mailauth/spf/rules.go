@@ -32,30 +32,30 @@ func on(code diag.Code, tables ...rule.Rules[*evidence]) rule.Rules[*evidence] {
 	return list
 }
 
-func online(e *evidence) bool { return !e.offline }
+func lookedUp(e *evidence) bool { return !e.offline }
 
-// thorough makes a rule about all records: a fault in one is a fact regardless of the others. A text alone does not
-// pass a check that needs the DNS.
-func thorough(r rule.Rule[*evidence]) rule.Rule[*evidence] {
+// acrossRecords makes a rule about all records: a fault in one is a fact regardless of the others. A text alone
+// does not pass a check that needs the DNS.
+func acrossRecords(r rule.Rule[*evidence]) rule.Rule[*evidence] {
 	when, fails := r.When, r.Fails
 	r.Reads, r.HoldsWhenUnanswered = append(r.Reads, fromTree, fromOthers), true
 	r.When = func(e *evidence) bool {
-		return (when == nil || when(e)) && (online(e) || e.complete || len(fails(e)) > 0)
+		return (when == nil || when(e)) && (lookedUp(e) || e.complete || len(fails(e)) > 0)
 	}
 	return r
 }
 
-// placeOf returns the location of a term in the examined record, or of the term that leads to its record.
-func placeOf(n *Node, t *eval.Term) *diag.Location {
+// locationOf returns the location of a term in the examined record, or of the term that leads to its record.
+func locationOf(n *Node, t *eval.Term) *diag.Location {
 	if n.lead != nil {
 		t = n.lead
 	}
 	return &diag.Location{Offset: t.Offset, Length: len(t.Raw)}
 }
 
-// blame is a failure of a term. Its target is the term, or the domain whose record has it.
-func blame(n *Node, t *eval.Term, format string, args ...any) rule.Failure {
-	f := rule.Failure{Detail: fmt.Sprintf(format, args...), Target: phrase.Quote(t.Raw), Location: placeOf(n, t)}
+// failTerm returns a failure of a term. Its target is the term, or the domain whose record has it.
+func failTerm(n *Node, t *eval.Term, format string, args ...any) rule.Failure {
+	f := rule.Failure{Detail: fmt.Sprintf(format, args...), Target: phrase.Quote(t.Raw), Location: locationOf(n, t)}
 	if n.Depth > 0 {
 		f.Detail = "In the SPF record of " + phrase.Quote(n.Domain) + ": " + f.Detail
 		f.Target = phrase.Quote(n.Domain)
@@ -63,11 +63,11 @@ func blame(n *Node, t *eval.Term, format string, args ...any) rule.Failure {
 	return f
 }
 
-func blameIf(failed bool, n *Node, t *ResolvedTerm, format string, args ...any) rule.Failures {
+func failTermIf(failed bool, n *Node, t *ResolvedTerm, format string, args ...any) rule.Failures {
 	if !failed {
 		return nil
 	}
-	return rule.Failures{blame(n, t.Term, format, args...)}
+	return rule.Failures{failTerm(n, t.Term, format, args...)}
 }
 
 type termCheck func(e *evidence, n *Node, t *ResolvedTerm) rule.Failures
@@ -89,14 +89,14 @@ func (e *evidence) collect(nodes []*Node, check termCheck) rule.Failures {
 			}
 		}
 	}
-	return gathered(list)
+	return mergeFailures(list)
 }
 
-const maxTold = 3
+const maxListed = 3
 
-// gathered merges many failures of a kind into one.
-func gathered(list rule.Failures) rule.Failures {
-	if len(list) <= maxTold {
+// mergeFailures merges many failures of a kind into one.
+func mergeFailures(list rule.Failures) rule.Failures {
+	if len(list) <= maxListed {
 		return list
 	}
 	others := slices.Compact(kit.Map(list[1:], func(f rule.Failure) string { return cmp.Or(f.Target, "an empty term") }))
@@ -109,10 +109,10 @@ func inNodes(check func(n *Node) string) func(*evidence) rule.Failures {
 		var list rule.Failures
 		for _, n := range e.nodes[1:] {
 			if detail := check(n); detail != "" && (n.State == NodeUnknown || !e.symptom(n, nil)) {
-				list = append(list, rule.Failure{Detail: detail, Target: phrase.Quote(n.Domain), Location: placeOf(n, nil)})
+				list = append(list, rule.Failure{Detail: detail, Target: phrase.Quote(n.Domain), Location: locationOf(n, nil)})
 			}
 		}
-		return gathered(list)
+		return mergeFailures(list)
 	}
 }
 
@@ -184,5 +184,5 @@ func (e *evidence) texts() rule.Texts {
 // refusesAll reports whether the record can be evaluated and authorizes no host.
 func (e *evidence) refusesAll() bool {
 	passed, _ := e.audience()
-	return len(e.records) == 1 && passed == Nobody && len(e.seams) == 0
+	return len(e.records) == 1 && passed == Nobody && len(e.missingSpaces) == 0
 }

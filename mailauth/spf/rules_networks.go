@@ -19,14 +19,14 @@ const (
 )
 
 var networkRules = rule.Rules[*evidence]{
-	thorough(rule.Rule[*evidence]{
+	acrossRecords(rule.Rule[*evidence]{
 		Code: "spf.network.everyone", Severity: diag.Critical, Weight: 5, Category: factorNetworks,
 		Ref:   "RFC 7208 section 11.4",
 		Title: "SPF authorizes the whole Internet", Requirement: "The networks do not cover the whole Internet",
 		Advice: "Narrow the networks to the hosts that send: anyone can send mail as the domain.",
 		Fails:  wholeInternet,
 	}),
-	thorough(rule.Rule[*evidence]{
+	acrossRecords(rule.Rule[*evidence]{
 		Code: "spf.network.wide", Severity: diag.Warning, Weight: 3, Category: factorNetworks,
 		Ref: "RFC 7208 section 11.4", Title: "SPF authorizes a very large network",
 		Requirement: "No authorized network is wider than a /16 of IPv4 or a /32 of IPv6",
@@ -38,7 +38,7 @@ var networkRules = rule.Rules[*evidence]{
 			return ""
 		})),
 	}),
-	thorough(rule.Rule[*evidence]{
+	acrossRecords(rule.Rule[*evidence]{
 		Code: "spf.network.special", Severity: diag.Warning, Weight: 2, Category: factorNetworks,
 		Ref:   "RFC 6890 section 2.2.2",
 		Title: "SPF authorizes a network that is not public", Requirement: "All networks are on the public Internet",
@@ -51,7 +51,7 @@ var networkRules = rule.Rules[*evidence]{
 		Title: "SPF has an IPv4-mapped address in ip6", Requirement: "No ip6 has an IPv4-mapped address",
 		Advice: "Write it with ip4: receivers treat clients with such an address as IPv4.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
-			return blameIf(t.Name == eval.IP6 && t.Valid && t.Network.Addr().Is4In6(), n, t,
+			return failTermIf(t.Name == eval.IP6 && t.Valid && t.Network.Addr().Is4In6(), n, t,
 				"%q never matches.", phrase.Quote(t.Raw))
 		})),
 	},
@@ -61,7 +61,7 @@ var networkRules = rule.Rules[*evidence]{
 		Requirement: "Every network begins at its first address",
 		Advice:      "Write the first address of the network, or remove the prefix length if one host was meant.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
-			return blameIf(t.Network.IsValid() && t.Network != t.Network.Masked(), n, t,
+			return failTermIf(t.Network.IsValid() && t.Network != t.Network.Masked(), n, t,
 				"%q stands for %s.", phrase.Quote(t.Raw), t.Network.Masked())
 		})),
 	},
@@ -72,7 +72,7 @@ func authorizing(test func(netip.Prefix) string) termCheck {
 	return func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
 		for _, p := range t.Networks {
 			if clause := test(p); clause != "" && t.Reached && t.Qualifier == eval.QualifierPass {
-				return rule.Failures{blame(n, t.Term, "%q %s.", phrase.Quote(t.Raw), clause)}
+				return rule.Failures{failTerm(n, t.Term, "%q %s.", phrase.Quote(t.Raw), clause)}
 			}
 		}
 		return nil
@@ -98,7 +98,7 @@ func notPublic(e *evidence) rule.Failures {
 			if len(found) > 1 {
 				clause = strings.Replace(kind, "which is", "which are", 1)
 			}
-			return blameIf(len(found) > 0 && t.Reached && t.Qualifier == eval.QualifierPass, n, t, "%q stands for %s, %s.",
+			return failTermIf(len(found) > 0 && t.Reached && t.Qualifier == eval.QualifierPass, n, t, "%q stands for %s, %s.",
 				phrase.Quote(t.Raw), phrase.Series(found, maxNamed), clause)
 		})(e)...)
 	}

@@ -19,16 +19,16 @@ const (
 	hugeRecord = 512 // too long for an answer of plain DNS over UDP
 )
 
-// needed reports whether the lack of a record leaves mail unprotected: the domain receives mail, or other records lead
-// to the name.
-func needed(e *evidence) bool {
+// isNeeded reports whether the lack of a record leaves mail unprotected: the domain receives mail, or other
+// records lead to the name.
+func isNeeded(e *evidence) bool {
 	receives, _ := e.mail.Receives()
-	return receives || e.helper()
+	return receives || e.isHelperName()
 }
 
-func unneeded(e *evidence) bool {
+func isUnneeded(e *evidence) bool {
 	_, known := e.mail.Receives()
-	return known && !needed(e)
+	return known && !isNeeded(e)
 }
 
 func noRecord(e *evidence) rule.Failures {
@@ -43,10 +43,10 @@ func noRecord(e *evidence) rule.Failures {
 		f.Detail += fmt.Sprintf(" %s cannot be read as text: write SPF records in ASCII.",
 			phrase.Count(e.opaque, "TXT record"))
 	}
-	if unneeded(e) {
+	if isUnneeded(e) {
 		f.Detail += " It receives no mail."
 	}
-	if unneeded(e) && len(e.elsewhere) == 0 && !e.unheard {
+	if isUnneeded(e) && len(e.elsewhere) == 0 && !e.lookupFailed {
 		f.Suggested = "v=spf1 -all"
 	}
 	return rule.Failures{f}
@@ -64,7 +64,7 @@ var recordRules = rule.Rules[*evidence]{{
 			Because(e.published.answer.Err())
 	},
 }, ground.NoDomain(rule.Rule[*evidence]{
-	Code: "spf.domain.nxdomain", DependsOn: []diag.Code{"spf.record.unknown"}, Ref: "RFC 7208 section 4.3", When: online,
+	Code: "spf.domain.nxdomain", DependsOn: []diag.Code{"spf.record.unknown"}, Ref: "RFC 7208 section 4.3", When: lookedUp,
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.published.answer.NXDomain(), "The DNS answers NXDOMAIN for %s.", e.domain)
 	},
@@ -97,7 +97,7 @@ var recordRules = rule.Rules[*evidence]{{
 	DependsOn: []diag.Code{"spf.domain.nxdomain"}, Ref: "RFC 7208 section 3",
 	Title: "No SPF record", Requirement: "The domain has an SPF record",
 	Advice: "Publish one TXT record at the domain itself that lists every host and service that sends its mail.",
-	When:   needed, Fails: noRecord,
+	When:   isNeeded, Fails: noRecord,
 }, {
 	Code: "spf.record.missing.no_mail", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 20,
 	Category: factorRecord, Reads: []rule.Source{fromRecord, fromMail},
@@ -105,7 +105,7 @@ var recordRules = rule.Rules[*evidence]{{
 	Title:       "No SPF record on a domain without mail",
 	Requirement: "The domain has an SPF record, although it receives no mail",
 	Advice:      "Publish v=spf1 -all if nobody sends mail for the domain, so that receivers can refuse forged mail.",
-	When:        unneeded, Fails: noRecord,
+	When:        isUnneeded, Fails: noRecord,
 }, {
 	Code: "spf.record.version", Severity: diag.Critical, Weight: 5, Category: factorRecord,
 	Ref:   "RFC 7208 section 4.5",

@@ -33,7 +33,7 @@ func inSyntax(kinds ...eval.SyntaxKind) func(*evidence) rule.Failures {
 				})
 			}
 		}
-		return gathered(list)
+		return mergeFailures(list)
 	})
 }
 
@@ -71,7 +71,7 @@ var syntaxRules = rule.Rules[*evidence]{
 		Code: "spf.syntax.glued", Severity: diag.Critical, Weight: 1, Category: factorSyntax,
 		Ref:   "RFC 7208 section 4.6.1",
 		Title: "SPF record lacks a space before all", Requirement: "A space separates all from the term before it",
-		Advice: "Add a space before the qualifier of all.", Fails: suggesting(glued),
+		Advice: "Add a space before the qualifier of all.", Fails: suggesting(gluedTerms),
 	},
 	{
 		Code: "spf.term.glued", Severity: diag.Critical, Weight: 1, Category: factorSyntax,
@@ -107,13 +107,13 @@ var syntaxRules = rule.Rules[*evidence]{
 		"Remove the second one.", eval.RepeatedTerm),
 }
 
-// glued finds terms joined to all: those that are invalid for that, and names that end in -all by mistake.
-func glued(e *evidence) rule.Failures {
+// gluedTerms finds terms joined to all: those that are invalid for that, and names that end in -all by mistake.
+func gluedTerms(e *evidence) rule.Failures {
 	list := inSyntax(eval.GluedTerms)(e)
 	root := e.tree.Root
 	for _, t := range root.Terms {
-		if head, tail, ok := swallowed(root.Parsed, t.Term); ok && !e.symptom(root, t.Term) {
-			list = append(list, blame(root, t.Term, "%q is read as a name that ends in %s, not as %q and %s.",
+		if head, tail, ok := cutSwallowedAll(root.Parsed, t.Term); ok && !e.symptom(root, t.Term) {
+			list = append(list, failTerm(root, t.Term, "%q is read as a name that ends in %s, not as %q and %s.",
 				phrase.Quote(t.Raw), tail, phrase.Quote(head), tail))
 		}
 	}
@@ -131,7 +131,7 @@ func explanationRule(code diag.Code, title, requirement, advice string,
 				return nil
 			}
 			if detail := check(t); detail != "" {
-				return rule.Failures{blame(n, t.Term, "%s", detail)}
+				return rule.Failures{failTerm(n, t.Term, "%s", detail)}
 			}
 			return nil
 		}),
@@ -157,7 +157,7 @@ var explanationRules = rule.Rules[*evidence]{
 			if t.Name != eval.Exp || t.Err == nil {
 				return nil
 			}
-			return rule.Failures{blame(n, t.Term, "The explanation at %s could not be looked up: %s.", phrase.Quote(t.Target),
+			return rule.Failures{failTerm(n, t.Term, "The explanation at %s could not be looked up: %s.", phrase.Quote(t.Target),
 				phrase.Quote(t.Err.Error()))}
 		}),
 	},

@@ -21,7 +21,7 @@ var termRules = rule.Rules[*evidence]{
 		Requirement: "No mechanism is written with an equals sign",
 		Advice:      "Write mechanisms with a colon: with an equals sign they are unknown modifiers, which receivers ignore.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
-			return blameIf(eval.Name(t.Unknown).IsMechanism(), n, t,
+			return failTermIf(eval.Name(t.Unknown).IsMechanism(), n, t,
 				"Receivers ignore %q; the mechanism is written %s:….", phrase.Quote(t.Raw), t.Unknown)
 		})),
 	},
@@ -39,7 +39,7 @@ var termRules = rule.Rules[*evidence]{
 		Fails: inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
 			known := t.Unknown == "" || t.Unknown == "v" || eval.Name(t.Unknown).IsMechanism() ||
 				reportModifiers[t.Unknown] != nil
-			return blameIf(t.Valid && !known, n, t, "SPF does not define the modifier %q.", phrase.Quote(t.Unknown))
+			return failTermIf(t.Valid && !known, n, t, "SPF does not define the modifier %q.", phrase.Quote(t.Unknown))
 		}),
 	},
 	{
@@ -53,7 +53,7 @@ var termRules = rule.Rules[*evidence]{
 				return nil
 			}
 			fault := check(t.Value)
-			return blameIf(fault != "", n, t, "Receivers ignore %q: %s.", phrase.Quote(t.Raw), fault)
+			return failTermIf(fault != "", n, t, "Receivers ignore %q: %s.", phrase.Quote(t.Raw), fault)
 		}),
 	},
 	{
@@ -69,7 +69,7 @@ var termRules = rule.Rules[*evidence]{
 		Advice: "Correct the name: labels have 1 to 63 letters, digits, hyphens and underscores.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
 			fault := termFault(t.Term)
-			return blameIf(fault != "", n, t, "%q cannot be the name of a host or domain: %s.", phrase.Quote(t.Value), fault)
+			return failTermIf(fault != "", n, t, "%q cannot be the name of a host or domain: %s.", phrase.Quote(t.Value), fault)
 		})),
 	},
 	{
@@ -78,7 +78,7 @@ var termRules = rule.Rules[*evidence]{
 		Title: "SPF record has mechanisms after all", Requirement: "No mechanism follows all",
 		Advice: "Move all to the end of the record: it always matches, so receivers never evaluate what follows it.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
-			return blameIf(!t.Reached && t.Valid && t.Kind == eval.Mechanism, n, t,
+			return failTermIf(!t.Reached && t.Valid && t.Kind == eval.Mechanism, n, t,
 				"Receivers never evaluate %q, since it follows all.", phrase.Quote(t.Raw))
 		})),
 	},
@@ -95,24 +95,24 @@ var termRules = rule.Rules[*evidence]{
 		Title: "SPF redirect is ignored because of all", Requirement: "redirect and all are not used together",
 		Advice: "Remove all to use the redirect, or use include in place of redirect: beside all, redirect is ignored.",
 		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
-			return blameIf(!t.Reached && t.Valid && t.Name == eval.Redirect, n, t,
+			return failTermIf(!t.Reached && t.Valid && t.Name == eval.Redirect, n, t,
 				"Receivers ignore %q, since the record has an all.", phrase.Quote(t.Raw))
 		})),
 	},
-	thorough(rule.Rule[*evidence]{
+	acrossRecords(rule.Rule[*evidence]{
 		Code: "spf.ptr", Severity: diag.Warning, Weight: 5, Category: factorTerms, Ref: "RFC 7208 section 5.5",
 		Title: "SPF record uses the ptr mechanism", Requirement: "No record uses ptr",
 		Advice: "Replace ptr with ip4, ip6, a or mx: it is slow and unreliable, and some receivers do not evaluate it.",
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
-			return blameIf(t.Reached && t.Name == eval.PTR, n, t, "%q should no longer be used.", phrase.Quote(t.Raw))
+			return failTermIf(t.Reached && t.Name == eval.PTR, n, t, "%q should no longer be used.", phrase.Quote(t.Raw))
 		}),
 	}),
-	thorough(rule.Rule[*evidence]{
+	acrossRecords(rule.Rule[*evidence]{
 		Code: "spf.macro.ptr", Severity: diag.Warning, Weight: 2, Category: factorTerms, Ref: "RFC 7208 section 7.2",
 		Title: "SPF record uses the macro p", Requirement: "No record uses the macro p",
 		Advice: "Use %{i} in place of %{p}: the host name of a client is slow to look up and often unknown.",
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
-			return blameIf(t.Reached && t.Uses("p"), n, t, "%q depends on the host name of the client.", phrase.Quote(t.Raw))
+			return failTermIf(t.Reached && t.Uses("p"), n, t, "%q depends on the host name of the client.", phrase.Quote(t.Raw))
 		}),
 	}),
 }
@@ -157,7 +157,7 @@ func repeatedTerms(e *evidence) rule.Failures {
 		}
 		key := unsigned(t.Term)
 		if other := first[key]; other != nil {
-			return rule.Failures{blame(n, t.Term, "%q repeats %q of byte %d.", phrase.Quote(t.Raw), phrase.Quote(other.Raw),
+			return rule.Failures{failTerm(n, t.Term, "%q repeats %q of byte %d.", phrase.Quote(t.Raw), phrase.Quote(other.Raw),
 				other.Offset)}
 		}
 		first[key] = t
@@ -177,7 +177,7 @@ func shadowed(e *evidence) rule.Failures {
 			excluded = excluded.Union(matched)
 			return nil
 		}
-		return blameIf(!matched.IsEmpty() && matched.Minus(excluded).IsEmpty(), n, t,
+		return failTermIf(!matched.IsEmpty() && matched.Minus(excluded).IsEmpty(), n, t,
 			"No host passes by %q: terms before it exclude all its addresses.",
 			phrase.Quote(t.Raw))
 	})(e)
@@ -256,7 +256,7 @@ func ending(sign eval.Qualifier, detail string) func(*evidence) rule.Failures {
 		if t == nil {
 			return nil
 		}
-		f := blame(e.last, t.Term, "%s", detail)
+		f := failTerm(e.last, t.Term, "%s", detail)
 		if e.last.Depth == 0 {
 			f.Suggested = e.suggested
 		}
@@ -273,7 +273,7 @@ var policyRules = rule.Rules[*evidence]{
 		Advice: "Move the senders before all and before terms that exclude them, or remove those that are not used any more.",
 		When: func(e *evidence) bool {
 			return slices.ContainsFunc(e.tree.Root.Terms, listsSender) && !slices.ContainsFunc(e.nodes, (*Node).broken) &&
-				len(e.seams) == 0
+				len(e.missingSpaces) == 0
 		},
 		Fails: suggesting(nobodyPasses),
 	},
@@ -297,7 +297,7 @@ var policyRules = rule.Rules[*evidence]{
 		Ref:   "RFC 7208 section 4.7",
 		Title: "SPF record does not end with all or redirect", Requirement: "The record ends with all or redirect",
 		Advice: "End the record with ~all, and with -all once you are sure that it lists every sender.",
-		When:   func(e *evidence) bool { return decided(e) && len(e.seams) == 0 },
+		When:   func(e *evidence) bool { return decided(e) && len(e.missingSpaces) == 0 },
 		Fails: func(e *evidence) rule.Failures {
 			switch {
 			case e.last.Parsed.Find(eval.All) != nil:
@@ -336,7 +336,7 @@ var policyRules = rule.Rules[*evidence]{
 		Title:       "No host passes, but the record is not v=spf1 -all",
 		Requirement: "A record without senders is v=spf1 -all",
 		Advice:      "Publish v=spf1 -all and nothing else if the domain sends no mail.", When: func(e *evidence) bool {
-			return e.complete && !e.tree.Root.dynamic() && len(e.seams) == 0 &&
+			return e.complete && !e.tree.Root.dynamic() && len(e.missingSpaces) == 0 &&
 				!slices.ContainsFunc(e.tree.Root.Terms, listsSender)
 		},
 		Fails: func(e *evidence) rule.Failures {

@@ -23,9 +23,9 @@ func inState(state NodeState, via Via, detail func(*Node) string) func(*evidence
 // treeRule makes a rule about the records in the tree, whose faults break evaluations.
 func treeRule(code diag.Code, weight int, title, requirement, section, advice string,
 	fails func(*evidence) rule.Failures) rule.Rule[*evidence] {
-	return thorough(rule.Rule[*evidence]{
+	return acrossRecords(rule.Rule[*evidence]{
 		Code: code, Severity: diag.Critical, Weight: weight, Category: factorTree, Title: title, Requirement: requirement,
-		Ref: "RFC 7208 section " + section, Advice: advice, When: online, Fails: fails,
+		Ref: "RFC 7208 section " + section, Advice: advice, When: lookedUp, Fails: fails,
 	})
 }
 
@@ -43,13 +43,13 @@ var treeRules = rule.Rules[*evidence]{
 		Requirement: "The name servers answer for everything that the record refers to",
 		Advice: "Try again in a few minutes. If it persists, tell the operator of the domain: " +
 			"receivers defer mail meanwhile.",
-		When: online, Fails: unknownParts,
+		When: lookedUp, Fails: unknownParts,
 	},
-	thorough(rule.Rule[*evidence]{
+	acrossRecords(rule.Rule[*evidence]{
 		Code: "spf.tree.large", Severity: diag.Warning, Ref: "RFC 7208 section 4.6.4",
 		Title:       "SPF leads to more records than can be examined",
 		Requirement: "The tree of records is small enough to be examined",
-		Advice:      "Remove includes that are not needed: receivers give up long before that.", When: online,
+		Advice:      "Remove includes that are not needed: receivers give up long before that.", When: lookedUp,
 		Fails: func(e *evidence) rule.Failures {
 			cut := func(t *ResolvedTerm) bool { return t.Cut }
 			large := func(n *Node) bool { return n.State == NodeCut || n.find(cut) != nil }
@@ -68,7 +68,7 @@ var treeRules = rule.Rules[*evidence]{
 		"Every domain that the record refers to is registered", "11.2",
 		"Remove the term at once: whoever registers the domain decides who may send mail as yours.",
 		suggesting(inTree(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
-			return blameIf(t.Dangling && (t.Qualifier == eval.QualifierPass || t.Name == eval.Redirect), n, t,
+			return failTermIf(t.Dangling && (t.Qualifier == eval.QualifierPass || t.Name == eval.Redirect), n, t,
 				"%q refers to %s, below a domain that does not exist and that anyone can register.",
 				phrase.Quote(t.Raw), phrase.Quote(t.Target))
 		}))),
@@ -100,12 +100,12 @@ var treeRules = rule.Rules[*evidence]{
 			return fmt.Sprintf("The record of %s has an error at byte %d: %s.", phrase.Quote(n.Domain), n.Faults[0].Offset,
 				phrase.Quote(n.Faults[0].Text))
 		})),
-	thorough(rule.Rule[*evidence]{
+	acrossRecords(rule.Rule[*evidence]{
 		Code: "spf.include.repeated", Severity: diag.Warning, Weight: 2, Category: factorTree,
 		Ref:   "RFC 7208 section 4.6.4",
 		Title: "SPF includes a record twice", Requirement: "No record is included twice",
 		Advice: "Remove one of the includes: receivers look the record up, and count it, each time.",
-		When:   online, Fails: suggesting(repeatedIncludes),
+		When:   lookedUp, Fails: suggesting(repeatedIncludes),
 	}),
 	treeRule("spf.include.pass", 5, "An included SPF record lets every host pass",
 		"No included record lets every host pass", "5.2",
@@ -123,7 +123,7 @@ var treeRules = rule.Rules[*evidence]{
 		"No exists matches every host", "5.7",
 		"Put a macro such as %{i} into the name, or use a: an exists whose fixed name has an address always matches.",
 		inTree(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
-			return blameIf(t.Name == eval.Exists && t.Everyone && t.Qualifier == eval.QualifierPass, n, t,
+			return failTermIf(t.Name == eval.Exists && t.Everyone && t.Qualifier == eval.QualifierPass, n, t,
 				"%s has an address, so that %q always matches.", phrase.Quote(t.Target),
 				phrase.Quote(t.Raw))
 		})),
@@ -165,7 +165,7 @@ func unknownParts(e *evidence) rule.Failures {
 		if t.Err == nil || t.Name == eval.Exp {
 			return nil
 		}
-		return rule.Failures{blame(n, t.Term, "%q could not be resolved: %s.", phrase.Quote(t.Raw),
+		return rule.Failures{failTerm(n, t.Term, "%q could not be resolved: %s.", phrase.Quote(t.Raw),
 			phrase.Quote(t.Err.Error()))}
 	})(e)...)
 }
@@ -197,7 +197,7 @@ const nearLimit = 9
 
 // limitRules are about the limits of RFC 7208 section 4.6.4.
 var limitRules = rule.Rules[*evidence]{
-	thorough(rule.Rule[*evidence]{
+	acrossRecords(rule.Rule[*evidence]{
 		Code: "spf.lookups.exceeded", Severity: diag.Critical, Weight: 15, Category: factorLimits,
 		Ref:   "RFC 7208 section 4.6.4",
 		Title: "SPF needs more than 10 DNS lookups", Requirement: "At most 10 DNS lookups",
@@ -216,18 +216,18 @@ var limitRules = rule.Rules[*evidence]{
 		Reads: []rule.Source{fromTree}, DependsOn: []diag.Code{"spf.lookups.exceeded"}, Ref: "RFC 7208 section 4.6.4",
 		Title: "SPF is close to the limit of 10 DNS lookups", Requirement: "At most 8 of 10 DNS lookups are used",
 		Advice: "Remove includes that are no longer used, before a change of a provider takes the record over the limit.",
-		When:   online, Fails: func(e *evidence) rule.Failures {
+		When:   lookedUp, Fails: func(e *evidence) rule.Failures {
 			n := e.tree.Root.CumulativeLookups
 			return rule.FailIf(n >= nearLimit, "The record uses %d of %d DNS lookups: %s.", n,
 				eval.MaxLookups, costs(e.tree.Root))
 		},
 	},
-	thorough(rule.Rule[*evidence]{
+	acrossRecords(rule.Rule[*evidence]{
 		Code: "spf.voids.exceeded", Severity: diag.Error, Weight: 10, Category: factorLimits,
 		Ref:   "RFC 7208 section 4.6.4",
 		Title: "SPF has more than 2 void lookups", Requirement: "At most 2 void lookups",
 		Advice: "Remove the terms whose names have no records: receivers return permerror at the third void lookup.",
-		When:   online, Fails: suggesting(func(e *evidence) rule.Failures {
+		When:   lookedUp, Fails: suggesting(func(e *evidence) rule.Failures {
 			list := e.tree.voids(void)
 			return rule.FailIf(len(list) > eval.MaxVoids, "%d lookups find nothing: %s.", len(list), named(list))
 		}),
@@ -248,13 +248,13 @@ var limitRules = rule.Rules[*evidence]{
 					"For IPv6 clients %d lookups find nothing: %s.", len(v6), named(v6))...)
 		},
 	},
-	thorough(rule.Rule[*evidence]{
+	acrossRecords(rule.Rule[*evidence]{
 		Code: "spf.mx.exceeded", Severity: diag.Critical, Weight: 3, Category: factorLimits,
 		Ref:   "RFC 7208 section 4.6.4",
 		Title: "SPF has an mx with more than 10 MX hosts", Requirement: "No mx stands for more than 10 MX hosts",
 		Advice: "List the addresses with ip4 and ip6: receivers return permerror for an mx with more than 10 hosts.",
-		When:   online, Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
-			return blameIf(t.MXCount > eval.MaxMX, n, t, "%s has %d MX records.", phrase.Quote(t.Target), t.MXCount)
+		When:   lookedUp, Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
+			return failTermIf(t.MXCount > eval.MaxMX, n, t, "%s has %d MX records.", phrase.Quote(t.Target), t.MXCount)
 		}),
 	}),
 }
@@ -280,11 +280,11 @@ func named(list []string) string {
 
 func voidRule(code diag.Code, name eval.Name, weight int, title, requirement, section,
 	advice, detail string) rule.Rule[*evidence] {
-	return thorough(rule.Rule[*evidence]{
+	return acrossRecords(rule.Rule[*evidence]{
 		Code: code, Severity: diag.Warning, Weight: weight, Category: factorHosts, Title: title, Requirement: requirement,
-		Ref: "RFC 7208 section " + section, Advice: advice, When: online,
+		Ref: "RFC 7208 section " + section, Advice: advice, When: lookedUp,
 		Fails: suggesting(inTree(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
-			return blameIf(t.Name == name && t.Void, n, t, detail, phrase.Quote(t.Target), phrase.Quote(t.Raw))
+			return failTermIf(t.Name == name && t.Void, n, t, detail, phrase.Quote(t.Target), phrase.Quote(t.Raw))
 		})),
 	})
 }
@@ -297,25 +297,25 @@ var hostRules = rule.Rules[*evidence]{
 		"Every mx refers to a domain with MX records",
 		"5.4", "Remove the term, or use a: mx does not fall back to the address of the domain.",
 		"%s has no MX records, so that %q never matches."),
-	thorough(rule.Rule[*evidence]{
+	acrossRecords(rule.Rule[*evidence]{
 		Code: "spf.mx.null", Severity: diag.Warning, Ref: "RFC 7505 section 3",
 		Title:       "SPF has an mx whose domain has a null MX",
 		Requirement: "Every mx refers to a domain that receives mail",
-		Advice:      "Remove the term: a domain with a null MX has no MX hosts.", When: online,
+		Advice:      "Remove the term: a domain with a null MX has no MX hosts.", When: lookedUp,
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
-			return blameIf(t.Name == eval.MX && t.MXCount != 0 && len(t.Hosts) == 0 && t.Err == nil && !t.Cut, n, t,
+			return failTermIf(t.Name == eval.MX && t.MXCount != 0 && len(t.Hosts) == 0 && t.Err == nil && !t.Cut, n, t,
 				"The MX record of %s names no host.", phrase.Quote(t.Target))
 		}),
 	}),
-	thorough(rule.Rule[*evidence]{
+	acrossRecords(rule.Rule[*evidence]{
 		Code: "spf.mx.address", Severity: diag.Info, Ref: "RFC 7208 section 5.4",
 		Title: "MX host of an SPF mx has no address", Requirement: "Every MX host behind an mx has an address",
 		Advice: "Give the host an A or AAAA record, or replace its MX record by one of a host that has an address.",
-		When:   online,
+		When:   lookedUp,
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
 			var list rule.Failures
 			for _, host := range t.withoutAddress() {
-				list = append(list, blame(n, t.Term, "The MX host %s of %s has no address.", phrase.Quote(host),
+				list = append(list, failTerm(n, t.Term, "The MX host %s of %s has no address.", phrase.Quote(host),
 					phrase.Quote(t.Target)))
 			}
 			return list

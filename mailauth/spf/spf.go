@@ -129,7 +129,7 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 	if strings.Join(pasted(req.Record), "") == "" {
 		return nil, input.Invalid("record", "is empty")
 	}
-	e := outline(req.Record, req.Domain, req.IP.Addr)
+	e := newOffline(req.Record, req.Domain, req.IP.Addr)
 	e.suggest()
 	text := e.tree.Root.Record
 	r := &ValidateReport{

@@ -21,19 +21,21 @@ func (e *evidence) suggest() {
 // certain, keeping every sender that passes today and adding those that are listed without effect. It is empty if
 // there is nothing to correct, or if the right record is unknown (CONTRACT 1.8).
 func (e *evidence) corrected() string {
-	text, lost := mend(e.intended())
-	if text == "" || e.apart != nil && (!e.apart.complete() || slices.ContainsFunc(e.apart.Nodes(), (*Node).isUnsure)) {
+	text, lost := correctRecord(e.intended())
+	if text == "" || e.separated != nil &&
+		(!e.separated.complete() || slices.ContainsFunc(e.separated.Nodes(), (*Node).isUnsure)) {
 		return ""
 	}
 	record, _ := eval.Parse(text)
-	c := correction{evidence: e, lost: lost, pasted: len(e.records) > 1 || len(e.records) == 1 && len(e.fragments) == 1}
+	c := correction{evidence: e, sendersUnknown: lost,
+		pasted: len(e.records) > 1 || len(e.records) == 1 && len(e.fragments) == 1}
 	for i := range record.Terms {
 		if !c.add(&record.Terms[i]) {
 			return ""
 		}
 	}
 	better := c.write()
-	if better == "" || len(e.records) == 1 && better == e.tree.Root.Parsed.String() || !c.safe(better) {
+	if better == "" || len(e.records) == 1 && better == e.tree.Root.Parsed.String() || !c.isPublishable(better) {
 		return ""
 	}
 	return better
@@ -42,7 +44,7 @@ func (e *evidence) corrected() string {
 func (e *evidence) intended() string {
 	switch {
 	case len(e.records) == 1 && len(e.fragments) < 2:
-		return separated(e.records[0], e.seams) + " " + strings.Join(e.fragments, " ")
+		return separated(e.records[0], e.missingSpaces) + " " + strings.Join(e.fragments, " ")
 	case len(e.records) > 1 && len(e.fragments) == 0:
 		return strings.Join(slices.Sorted(slices.Values(e.records)), " ") // servers give them in any order
 	case len(e.records) == 0 && len(e.strays) == 1:
@@ -58,13 +60,13 @@ func (e *evidence) intended() string {
 // do not change the result of hosts that pass today.
 type correction struct {
 	*evidence
-	pasted    bool // it consists of several records
-	lost      bool // some intended senders are unknown
-	pass      []eval.Term
-	late      []eval.Term
-	all       []eval.Qualifier
-	redirect  *eval.Term
-	modifiers []eval.Term
+	pasted         bool // it consists of several records
+	sendersUnknown bool // some intended senders are unknown
+	pass           []eval.Term
+	late           []eval.Term
+	all            []eval.Qualifier
+	redirect       *eval.Term
+	modifiers      []eval.Term
 }
 
 // add adds a term. It reports whether the intent of the term is known.
@@ -82,7 +84,7 @@ func (c *correction) add(t *eval.Term) bool {
 		c.late = append(c.late, including(t.Value))
 	case t.Unknown == "v":
 		c.pasted = true
-	case t.Name == "" && spelled(t.Unknown) != "":
+	case t.Name == "" && correctName(t.Unknown) != "":
 		return c.addMisspelled(t)
 	default:
 		c.modifiers = append(c.modifiers, *t)
@@ -92,7 +94,7 @@ func (c *correction) add(t *eval.Term) bool {
 
 // addMisspelled adds a modifier that was meant as a mechanism or as redirect.
 func (c *correction) addMisspelled(t *eval.Term) bool {
-	name := spelled(t.Unknown)
+	name := correctName(t.Unknown)
 	switch {
 	case name == eval.All:
 		return true // all=… never had an effect
@@ -170,7 +172,7 @@ func (c *correction) sends(t eval.Term) bool {
 // ending returns the sign of all: - unless the record specifies another, and otherwise ~, which refuses no host that
 // is accepted today (RFC 7208 section 8.5).
 func (c *correction) ending() eval.Qualifier {
-	if c.lost || len(c.all) == 0 ||
+	if c.sendersUnknown || len(c.all) == 0 ||
 		slices.ContainsFunc(c.all, func(q eval.Qualifier) bool { return q != eval.QualifierFail }) {
 		return eval.QualifierSoftfail
 	}
@@ -214,7 +216,7 @@ func (c *correction) withoutVoids(terms []eval.Term) []eval.Term {
 	if !slices.ContainsFunc(left, c.sends) {
 		return terms
 	}
-	c.lost = c.lost || lost
+	c.sendersUnknown = c.sendersUnknown || lost
 	return unique(left)
 }
 
@@ -294,15 +296,15 @@ func lift(terms []eval.Term) {
 }
 
 // walked reports whether the targets of the terms of the text were looked up.
-func (c *correction) walked() bool { return !c.offline && (len(c.records) == 1 || c.apart != nil) }
+func (c *correction) walked() bool { return !c.offline && (len(c.records) == 1 || c.separated != nil) }
 
-// safe reports whether a record can be published as it is: it has no findings and, as far as looked up, stays within
-// the limits and refers to no record that breaks evaluations.
-func (c *correction) safe(text string) bool {
+// isPublishable reports whether a record can be published as it is: it has no findings and, as far as looked up,
+// stays within the limits and refers to no record that breaks evaluations.
+func (c *correction) isPublishable(text string) bool {
 	if len(text) > eval.MaxRecordLength {
 		return false
 	}
-	alone := outline(text, c.domain, netip.Addr{})
+	alone := newOffline(text, c.domain, netip.Addr{})
 	for _, f := range rules().Judge(alone, nil).Findings {
 		if f.Severity > diag.Info {
 			return false
@@ -320,15 +322,15 @@ func (c *correction) safe(text string) bool {
 		}
 		r := c.resolved(t)
 		if r == nil && t.Name == eval.Redirect {
-			if r = c.tree.Root.Modifier(eval.Redirect); r == nil && c.apart != nil {
-				r = c.apart.Root.Modifier(eval.Redirect)
+			if r = c.tree.Root.Modifier(eval.Redirect); r == nil && c.separated != nil {
+				r = c.separated.Root.Modifier(eval.Redirect)
 			}
 		}
 		if r == nil {
 			if t.Name == eval.Include && c.missing() {
 				return false // it may be the intended target of an include without a record, and lack a record as well
 			}
-			lookups += t.Cost() + c.beyond(t)
+			lookups += t.Cost() + c.extraLookups(t)
 			continue
 		}
 		if r.Everyone && r.Name != eval.All || r.MXCount > eval.MaxMX || r.Child != nil && r.Child.breaks() {
@@ -346,8 +348,8 @@ func (c *correction) missing() bool {
 	return slices.ContainsFunc(c.tree.Root.Children, func(n *Node) bool { return n.State == NodeNone && n.near == "" })
 }
 
-// beyond counts the DNS lookups in the record of a service whose name replaces a misspelled one.
-func (c *correction) beyond(t *eval.Term) int {
+// extraLookups counts the DNS lookups in the record of a service whose name replaces a misspelled one.
+func (c *correction) extraLookups(t *eval.Term) int {
 	for _, n := range c.tree.Root.Children {
 		if n.near != "" && n.near == t.Value {
 			return n.nearCost

@@ -101,7 +101,7 @@ func TestMend(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.text, func(t *testing.T) {
-			got, _ := mend(tt.text)
+			got, _ := correctRecord(tt.text)
 			require.Equal(t, tt.want, got)
 		})
 	}

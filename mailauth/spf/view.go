@@ -24,7 +24,7 @@ func (r *LookupReport) View() *view.View {
 	}
 	v.Fact("services", phrase.Series(kit.Map(r.Providers, func(p Provider) string { return p.Name }), 4))
 	v.Fact("address", r.IPTest.text(), "spf.ip")
-	v.BriefIf(r.Record != "", alone(r.AllQualifier), r.DNSLookups.text()+" lookups", r.Authorized.text())
+	v.BriefIf(r.Record != "", allText(r.AllQualifier), r.DNSLookups.text()+" lookups", r.Authorized.text())
 	if r.Tree != nil && len(r.Tree.Children) > 0 {
 		r.Tree.draw(v.Rows(view.Tree, "Records and the lookups that they cost", "record", "lookups", "hosts"), 0)
 	}
@@ -83,10 +83,10 @@ func others(q eval.Qualifier) string {
 	if q == "" {
 		return ""
 	}
-	return alone(q) + ": " + string(q.Outcome())
+	return allText(q) + ": " + string(q.Outcome())
 }
 
-func alone(q eval.Qualifier) string {
+func allText(q eval.Qualifier) string {
 	return view.If(q != "", string(q)+"all")
 }
 

@@ -42,7 +42,8 @@ func Walk(ctx context.Context, env *diag.Env, domain diag.Domain, record string)
 // alone.
 func newWalker(l *eval.Lookups, domain string) *walker {
 	return &walker{
-		dns: l, domain: domain, terms: eval.MaxTerms, room: maxTreeLength, left: MaxQuestions, reserved: map[string]bool{},
+		dns: l, domain: domain, terms: eval.MaxTerms, byteBudget: maxTreeLength, queryBudget: MaxQuestions,
+		reserved: map[string]bool{},
 	}
 }
 
@@ -68,11 +69,11 @@ type walker struct {
 	domain string // of the root, which exists
 	macros bool   // whether the parent names of those with macros are queried
 
-	mu       sync.Mutex
-	terms    int // that may still be followed
-	room     int // for records, in bytes
-	left     int // queries that may still be sent
-	reserved map[string]bool
+	mu          sync.Mutex
+	terms       int // that may still be followed
+	byteBudget  int // for records, in bytes
+	queryBudget int // queries that may still be sent
+	reserved    map[string]bool
 }
 
 // reserve takes queries from the budget, and reports whether that was possible: not beyond the bound, and not without
@@ -89,10 +90,10 @@ func (w *walker) reserve(name string, qtypes ...uint16) bool {
 			missing = append(missing, q)
 		}
 	}
-	if len(missing) > w.left {
+	if len(missing) > w.queryBudget {
 		return false
 	}
-	w.left -= len(missing)
+	w.queryBudget -= len(missing)
 	for _, q := range missing {
 		w.reserved[q] = true
 	}
@@ -121,8 +122,8 @@ func (w *walker) fetch(n *Node) {
 
 func (w *walker) read(n *Node, text string) {
 	w.mu.Lock()
-	w.room -= len(text)
-	full := w.room < 0
+	w.byteBudget -= len(text)
+	full := w.byteBudget < 0
 	w.mu.Unlock()
 	if full {
 		n.State, n.Error, n.Parsed, n.Faults = NodeCut, tooLarge, nil, nil
@@ -172,7 +173,7 @@ func (w *walker) resolve(n *Node, t *ResolvedTerm) {
 	case t.Cut || !t.Dynamic && eval.NameFault(t.Target) != "":
 		return
 	case t.Dynamic:
-		w.above(n, t, func(_ string, absent, known bool) {
+		w.queryParent(n, t, func(_ string, absent, known bool) {
 			if t.unsure = !known; absent {
 				t.Dynamic = false
 				w.found(t, false, false)
@@ -221,9 +222,9 @@ func (w *walker) value(n *Node) func(letter byte) string {
 	}
 }
 
-// above queries the common parent of all possible target names of a term with macros. If it does not exist, none of
-// them does (RFC 8020 section 2), unless it is an alias, because the reply is then about another name.
-func (w *walker) above(n *Node, t *ResolvedTerm, found func(name string, absent, known bool)) {
+// queryParent queries the common parent of all possible target names of a term with macros. If it does not exist,
+// none of them does (RFC 8020 section 2), unless it is an alias, because the reply is then about another name.
+func (w *walker) queryParent(n *Node, t *ResolvedTerm, found func(name string, absent, known bool)) {
 	// Some servers answer wrongly for names in between, so the labels behind all macros are queried, if there are
 	// any.
 	name := cmp.Or(t.FixedEnd(varying+"do", nil), t.FixedEnd(varying, w.value(n)))
@@ -265,7 +266,7 @@ func (w *walker) descend(n *Node, t *ResolvedTerm) {
 	switch {
 	case t.Dynamic:
 		c.State = NodeDynamic
-		w.above(n, t, func(name string, absent, known bool) {
+		w.queryParent(n, t, func(name string, absent, known bool) {
 			if c.unsure = !known; absent {
 				c.State, c.Error, c.absent, t.Dynamic = NodeNone, "no name below "+name+" exists", true, false
 				c.dangling, c.unsure = w.unregistered(name)
@@ -296,7 +297,7 @@ func (w *walker) descend(n *Node, t *ResolvedTerm) {
 // meantName returns the domain in a malformed term, as in include:https://_spf.example.net; empty if the term is
 // well-formed.
 func meantName(t *ResolvedTerm) string {
-	text, _ := mend(version + " " + t.Raw)
+	text, _ := correctRecord(version + " " + t.Raw)
 	record, _ := eval.Parse(text)
 	if len(record.Terms) == 0 || record.Terms[0].Name != t.Name || strings.EqualFold(record.Terms[0].Value, t.Target) ||
 		eval.DomainFault(record.Terms[0].Value) != "" {
@@ -333,7 +334,7 @@ func (w *walker) unregistered(name string) (yes, unsure bool) {
 	if err != nil || targetFault(domain) != "" || eval.Below(w.domain, domain) {
 		return false, false
 	}
-	if strange(domain) || !w.reserve(domain, dns.TypeSOA) {
+	if hasUnknownTLD(domain) || !w.reserve(domain, dns.TypeSOA) {
 		return false, false
 	}
 	answer := eval.Ask[*dns.SOA](w.dns, domain)

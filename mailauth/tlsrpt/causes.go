@@ -73,13 +73,13 @@ var other = fault{"tlsrpt.report.failed", "TLS sessions failed for a reason that
 	"the report does not say why in a registered term.",
 	"Check the domain: mail servers, certificates, MTA-STS policy and TLSA records.", "RFC 8460 section 4.4", false}
 
-// A fate is the outcome for mail whose session failed.
-type fate int
+// A mailOutcome is the outcome for mail whose session failed.
+type mailOutcome int
 
 const (
-	delivered fate = iota // no enforced policy required TLS
-	untold                // the report does not say whether the policy is enforced
-	held                  // it was not delivered over this session
+	delivered    mailOutcome = iota // no enforced policy required TLS
+	notStated                       // the report does not say whether the policy is enforced
+	notDelivered                    // it was not delivered over this session
 )
 
 var policyMode = kit.Regexp(`(?i)\bmode"?\s*:\s*"?(enforce|testing|none)\b`)
@@ -92,38 +92,38 @@ func (p *PolicyReport) mode() string {
 	return ""
 }
 
-// fate returns the outcome for the mail, also as a sentence (RFC 8461 section 5, RFC 7672 section 2.2, RFC 8460
+// mailOutcome returns the outcome for the mail, also as a sentence (RFC 8461 section 5, RFC 7672 section 2.2, RFC 8460
 // section 4.3).
-func (p *PolicyReport) fate(result ResultType, f *fault) (fate, string) {
+func (p *PolicyReport) mailOutcome(result ResultType, f *fault) (mailOutcome, string) {
 	mode := p.mode()
 	switch {
 	case result == daneRequired:
-		return untold, "Senders that require DANE do not deliver without it; others do."
+		return notStated, "Senders that require DANE do not deliver without it; others do."
 	case f.policy && mode == "enforce":
 		return delivered, "Senders apply the policy that they have cached, until it expires."
 	case f.policy:
 		return delivered, "Mail is delivered, but as if there were no policy: nothing requires encryption."
 	case p.Type == policyTLSA:
-		return held, "DANE requires TLS: the mail was not delivered in these sessions."
+		return notDelivered, "DANE requires TLS: the mail was not delivered in these sessions."
 	case mode == "enforce":
-		return held, "The policy is enforced: the mail was not delivered in these sessions."
+		return notDelivered, "The policy is enforced: the mail was not delivered in these sessions."
 	case mode == "testing":
 		return delivered, "The policy is in testing mode: the mail was delivered all the same."
 	case mode == "none", p.Type == noPolicy:
 		return delivered, "No policy requires TLS: the mail was delivered, without encryption or to a server that was not " +
 			"verified."
 	}
-	return untold, "The report does not say whether the policy is enforced, and so whether the mail was delivered."
+	return notStated, "The report does not say whether the policy is enforced, and so whether the mail was delivered."
 }
 
-// A cause groups the sessions that failed for one reason with one fate.
+// A cause groups the sessions that failed for one reason with one outcome.
 type cause struct {
-	fault    fault
-	fate     fate
-	then     string
-	sessions int64
-	hosts    []string
-	said     string // the sender's text about the first
+	fault       fault
+	mailOutcome mailOutcome
+	consequence string
+	sessions    int64
+	hosts       []string
+	senderText  string // the sender's text about the first
 }
 
 // causes returns the causes of failures: those with undelivered mail first, then by sessions.
@@ -134,11 +134,11 @@ func (r *Report) causes() []*cause {
 		if !ok {
 			f, said = other, cmp.Or(said, string(result))
 		}
-		fate, then := p.fate(result, &f)
-		i := slices.IndexFunc(list, func(o *cause) bool { return o.fault.code == f.code && o.then == then })
+		outcome, then := p.mailOutcome(result, &f)
+		i := slices.IndexFunc(list, func(o *cause) bool { return o.fault.code == f.code && o.consequence == then })
 		if i < 0 {
 			i = len(list)
-			list = append(list, &cause{fault: f, fate: fate, then: then, said: said})
+			list = append(list, &cause{fault: f, mailOutcome: outcome, consequence: then, senderText: said})
 		}
 		o := list[i]
 		if o.sessions = add(o.sessions, sessions); host != "" && len(o.hosts) < maxHosts && !slices.Contains(o.hosts, host) {
@@ -162,7 +162,7 @@ func (r *Report) causes() []*cause {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *cause) int {
-		return cmp.Or(cmp.Compare(b.fate, a.fate), cmp.Compare(b.sessions, a.sessions))
+		return cmp.Or(cmp.Compare(b.mailOutcome, a.mailOutcome), cmp.Compare(b.sessions, a.sessions))
 	})
 	return list
 }
@@ -174,7 +174,7 @@ const maxHosts = 20
 func (o *cause) finding() diag.Finding {
 	f := diag.Finding{Code: o.fault.code, Severity: diag.Warning, Title: o.fault.title, Reference: o.fault.ref,
 		Advice: o.fault.advice}
-	if o.fate == held {
+	if o.mailOutcome == notDelivered {
 		f.Severity = diag.Error
 	}
 	to := ""
@@ -183,22 +183,24 @@ func (o *cause) finding() diag.Finding {
 		f.Target = hosts[0]
 	}
 	said := ""
-	if o.said != "" {
-		said = fmt.Sprintf(" The sender adds: %s.", quote(o.said))
+	if o.senderText != "" {
+		said = fmt.Sprintf(" The sender adds: %s.", quote(o.senderText))
 	}
-	f.Detail = fmt.Sprintf("%s%s: %s %s%s", phrase.Count(o.sessions, "session"), to, o.fault.detail, o.then, said)
+	f.Detail = fmt.Sprintf("%s%s: %s %s%s", phrase.Count(o.sessions, "session"), to, o.fault.detail, o.consequence, said)
 	return f
 }
 
 // consequence describes the outcome for the mail of all failed sessions.
 func consequence(list []*cause) string {
-	has := func(f fate) bool { return slices.ContainsFunc(list, func(o *cause) bool { return o.fate == f }) }
+	has := func(f mailOutcome) bool {
+		return slices.ContainsFunc(list, func(o *cause) bool { return o.mailOutcome == f })
+	}
 	switch {
 	case len(list) == 0:
 		return ""
-	case has(held):
+	case has(notDelivered):
 		return "Where TLS is required, senders try again and return the mail if that goes on failing."
-	case has(untold):
+	case has(notStated):
 		return "The report does not say of all sessions whether the mail was delivered."
 	}
 	return "The mail was delivered all the same: no policy that is enforced kept it."

@@ -105,7 +105,7 @@ func (e *evidence) receives() bool {
 	return yes
 }
 
-func (e *evidence) valid() bool { return tagRules.One(e) && len(e.found.List.Errors()) == 0 }
+func (e *evidence) valid() bool { return tagRules.HasOne(e) && len(e.found.List.Errors()) == 0 }
 
 func (e *evidence) external(domain string) bool {
 	return domain != "" &&

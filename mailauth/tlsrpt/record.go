@@ -143,7 +143,7 @@ func (e *evidence) correct() string {
 	if len(texts) == 0 || d[1].Value == "" || e.valid() && same(s, texts[0]) {
 		return ""
 	}
-	if _, err := ParseRecord(s); err != nil || len(s) > dnsmsg.MaxTXTString || !keeps(d[1].Value, texts) {
+	if _, err := ParseRecord(s); err != nil || len(s) > dnsmsg.MaxTXTString || !keepsDestinations(d[1].Value, texts) {
 		return ""
 	}
 	return s
@@ -160,8 +160,8 @@ func asPublished(record string) string {
 	return cmp.Or(e.correct(), record)
 }
 
-// keeps reports whether no destination of the texts is missing in rua.
-func keeps(rua string, texts []string) bool {
+// keepsDestinations reports whether no destination of the texts is missing in rua.
+func keepsDestinations(rua string, texts []string) bool {
 	for _, text := range texts {
 		l := format.Parse(text)
 		for _, a := range addresses(&l) {

@@ -90,7 +90,8 @@ var absenceRules = rule.Rules[*evidence]{tagRules.Location(rule.Rule[*evidence]{
 	},
 	Fails: absent,
 }, {
-	Code: "tlsrpt.record.missing.no_mail", NoAction: true, Severity: diag.Info, StateIfFailed: diag.Missing, DependsOn: existing,
+	Code: "tlsrpt.record.missing.no_mail", NoAction: true, Severity: diag.Info,
+	StateIfFailed: diag.Missing, DependsOn: existing,
 	Ref:         "RFC 8460 section 3",
 	Title:       "No TLSRPT record, and none is needed",
 	Requirement: "The domain has a TLSRPT record, although it receives no mail",
@@ -112,7 +113,7 @@ func absent(e *evidence) rule.Failures {
 	if e.txt.Exists() {
 		f = rule.Fail("None of the TXT records at %s begins with v=TLSRPTv1.", e.name())
 	}
-	if only := tagRules.Nothing(e); only != "" {
+	if only := tagRules.WildcardAliasText(e); only != "" {
 		f[0].Detail = only
 	}
 	if e.protectedBySTS() {
@@ -150,7 +151,7 @@ var recordRules = rule.Rules[*evidence]{
 		Title:       "Space before the first semicolon of the record",
 		Requirement: "No space precedes the first semicolon of the record",
 		Advice:      "Write v=TLSRPTv1; without a space: the syntax allows one, but some senders ignore such a record.",
-		When:        tagRules.One, Fails: func(e *evidence) rule.Failures {
+		When:        tagRules.HasOne, Fails: func(e *evidence) rule.Failures {
 			return rule.FailIf(blankVersion(e.found.Records[0]), "The record %q has white space before its first semicolon.",
 				phrase.Quote(e.found.Records[0])).Suggesting(e.suggested)
 		},
@@ -189,7 +190,7 @@ var addressRules = rule.Rules[*evidence]{{
 	Code: "tlsrpt.rua.missing", Severity: diag.Critical, Weight: 4, Category: factorAddress, Ref: "RFC 8460 section 3",
 	Title: "No report address (rua) in the record", Requirement: "The record has a report address (rua)",
 	Advice: "Add rua with the address to which reports are to go, such as rua=mailto:tls-reports@ and your domain.",
-	When:   tagRules.One, Fails: tagRules.Faults(noRUA),
+	When:   tagRules.HasOne, Fails: tagRules.Faults(noRUA),
 }, {
 	Code: "tlsrpt.rua.invalid", Severity: diag.Error, Weight: 4, Category: factorAddress,
 	DependsOn: []diag.Code{"tlsrpt.rua.missing"}, Ref: "RFC 8460 section 3",
@@ -200,11 +201,11 @@ var addressRules = rule.Rules[*evidence]{{
 	Fails: tagRules.Faults(badRUA),
 }}
 
-func followed(e *evidence) bool { return tagRules.One(e) && len(e.destinations) > 0 }
+func hasDestinations(e *evidence) bool { return tagRules.HasOne(e) && len(e.destinations) > 0 }
 
-func lost(e *evidence) bool {
+func allUndeliverable(e *evidence) bool {
 	arrives := func(d destination) bool { return d.refusal() == "" }
-	return followed(e) && e.unchecked == 0 && !slices.ContainsFunc(e.destinations, arrives)
+	return hasDestinations(e) && e.unchecked == 0 && !slices.ContainsFunc(e.destinations, arrives)
 }
 
 func eachDestination(fails func(*evidence, *destination) rule.Failures) func(*evidence) rule.Failures {
@@ -222,7 +223,7 @@ func undeliverable(_ *evidence, d *destination) rule.Failures {
 	return rule.FailIf(why != "", "Reports to %s cannot be delivered: %s %s.", phrase.Quote(d.uris[0].Text), d.domain, why)
 }
 
-func only(scheme string) func(*evidence) rule.Failures {
+func forScheme(scheme string) func(*evidence) rule.Failures {
 	each := eachDestination(func(e *evidence, d *destination) rule.Failures {
 		if d.scheme != scheme {
 			return nil
@@ -232,13 +233,13 @@ func only(scheme string) func(*evidence) rule.Failures {
 	return func(e *evidence) rule.Failures { return each(e).Joined() }
 }
 
-// settled reports whether there are destinations of a scheme, and at least one destination is known to receive
+// isConclusive reports whether there are destinations of a scheme, and at least one destination is known to receive
 // reports.
-func settled(scheme string) func(*evidence) bool {
+func isConclusive(scheme string) func(*evidence) bool {
 	return func(e *evidence) bool {
 		arrives := func(d destination) bool { return d.refusal() == "" && d.unknown() == "" }
 		of := func(d destination) bool { return d.scheme == scheme }
-		return followed(e) && slices.ContainsFunc(e.destinations, arrives) && slices.ContainsFunc(e.destinations, of)
+		return hasDestinations(e) && slices.ContainsFunc(e.destinations, arrives) && slices.ContainsFunc(e.destinations, of)
 	}
 }
 
@@ -247,7 +248,7 @@ var destinationRules = rule.Rules[*evidence]{{
 	Title:       "Report destination could not be looked up",
 	Requirement: "The name servers of every report destination answer",
 	Advice:      "Check the name servers of the destination: senders that cannot look it up cannot deliver reports.",
-	When:        followed, Fails: eachDestination(func(_ *evidence, d *destination) rule.Failures {
+	When:        hasDestinations, Fails: eachDestination(func(_ *evidence, d *destination) rule.Failures {
 		why := d.unknown()
 		return rule.FailIf(why != "", "Whether reports arrive at %s is not known: %s.", d.domain, why)
 	}),
@@ -255,7 +256,7 @@ var destinationRules = rule.Rules[*evidence]{{
 	Code: "tlsrpt.destination.many", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 8460 section 3",
 	Title: "More report destinations than are checked", Requirement: "All report destinations were checked",
 	Advice: "Name fewer addresses in rua, and distribute the reports behind one of them.",
-	When:   followed, Fails: func(e *evidence) rule.Failures {
+	When:   hasDestinations, Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.unchecked > 0, "Only the first %d destinations were checked, which leaves out %s: that is a "+
 			"limit of this check.", maxDestinations, phrase.Count(e.unchecked, "URI"))
 	},
@@ -263,8 +264,8 @@ var destinationRules = rule.Rules[*evidence]{{
 	Code: "tlsrpt.destination.none", Severity: diag.Error, Weight: 4, Ref: "RFC 8460 section 3",
 	Title: "No report address can receive reports", Requirement: "At least one report address can receive reports",
 	Advice: "Correct the address, or set up its destination: until then every report is lost.",
-	When:   followed, Fails: func(e *evidence) rule.Failures {
-		if !lost(e) {
+	When:   hasDestinations, Fails: func(e *evidence) rule.Failures {
+		if !allUndeliverable(e) {
 			return nil
 		}
 		return eachDestination(undeliverable)(e).Joined()
@@ -274,14 +275,14 @@ var destinationRules = rule.Rules[*evidence]{{
 	Ref:   "RFC 5321 section 5.1",
 	Title: "Domain of a report address receives no mail", Requirement: "The domain of every mailto address receives mail",
 	Advice: "Correct the address, or publish an MX record for its domain: reports to it are lost.",
-	When:   settled("mailto"), Fails: only("mailto"),
+	When:   isConclusive("mailto"), Fails: forScheme("mailto"),
 }, {
 	Code: "tlsrpt.destination.host", Severity: diag.Warning, Weight: 2, HoldsWhenUnanswered: true,
 	Ref:         "RFC 8460 section 5.4",
 	Title:       "Host of an https report address has no address in the DNS",
 	Requirement: "The host of every https address has an address in the DNS",
 	Advice:      "Correct the URI, or publish an A or AAAA record for its host: reports to it are lost.",
-	When:        settled("https"), Fails: only("https"),
+	When:        isConclusive("https"), Fails: forScheme("https"),
 }}
 
 var policyRules = rule.Rules[*evidence]{{
@@ -291,7 +292,7 @@ var policyRules = rule.Rules[*evidence]{{
 	Requirement: "The domain has MTA-STS or DANE, whose failures reports tell",
 	Advice: "Set up MTA-STS in testing mode: reports then name the senders that could not deliver, before a policy is " +
 		"enforced.",
-	When: func(e *evidence) bool { return tagRules.One(e) && e.receives() },
+	When: func(e *evidence) bool { return tagRules.HasOne(e) && e.receives() },
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(!e.protectedBySTS() && !e.protectedByDANE(), "There is no MTA-STS record at _mta-sts.%s and "+
 			"no TLSA record of a mail server, so that reports tell little more than whether STARTTLS worked.", e.domain)

@@ -76,11 +76,11 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*LookupReport, err
 	}
 	r := &LookupReport{
 		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.txt, e.found.Records, e.now, env.Now()),
-		Verdict:      rules.Judge(e, texts), Valid: e.valid() && !lost(e), RUA: []Destination{},
+		Verdict:      rules.Judge(e, texts), Valid: e.valid() && !allUndeliverable(e), RUA: []Destination{},
 		ExternalAuthorizations: e.authorizations(), MTASTSFound: e.protectedBySTS(), DANEFound: e.protectedByDANE(),
 		ParsedTags: e.found.List.Parsed(), Partial: e.partial(),
 	}
-	if tagRules.One(e) {
+	if tagRules.HasOne(e) {
 		r.Version = format.Version
 	}
 	for _, a := range e.addresses {

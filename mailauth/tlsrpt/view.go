@@ -44,7 +44,7 @@ func (r *Report) View() *view.View {
 		for _, f := range p.Failures {
 			mark := view.Warning
 			known := faults[f.Result]
-			if fate, _ := p.fate(f.Result, &known); fate == held {
+			if outcome, _ := p.mailOutcome(f.Result, &known); outcome == notDelivered {
 				mark = view.Error
 			}
 			d.Bar(f.Sessions, mark, label, fmt.Sprint(f.Sessions), string(f.Result)+" "+f.ReceivingMXHostname)

@@ -3,9 +3,9 @@ package filters
 import "strings"
 
 func applianceFields() []field {
-	action := says("action", whole, meaning{NotSpam, "no action"},
+	action := byWords("action", whole, meaning{NotSpam, "no action"},
 		meaning{Spam, "reject|add header|rewrite subject|discard|quarantine"}, meaning{Suspicious, "greylist|soft reject"})
-	detected := says("status", firstWord, meaning{NotSpam, "not_detected*|skipped*|clean"},
+	detected := byWords("status", firstWord, meaning{NotSpam, "not_detected*|skipped*|clean"},
 		meaning{Spam, "*spam*|detected*"})
 	return []field{
 		{"X-Spam-Status", "spamassassin", readStatus},
@@ -20,21 +20,21 @@ func applianceFields() []field {
 		{"X-Rspamd-Action", "rspamd", action},
 		{"X-Rspamd-Action-Taken", "rspamd", action},
 		{"X-Amavis-Alert", "amavis",
-			says("alert", whole, meaning{Malware, "*infected*"}, meaning{Suspicious, "*bad header*|*banned*"})},
+			byWords("alert", whole, meaning{Malware, "*infected*"}, meaning{Suspicious, "*bad header*|*banned*"})},
 		{"X-Virus-Status", "antivirus",
-			says("status", firstWord, meaning{NotSpam, "clean*|no*"}, meaning{Malware, "infected*"})},
+			byWords("status", firstWord, meaning{NotSpam, "clean*|no*"}, meaning{Malware, "infected*"})},
 		{"X-Bogosity", "bogofilter", readBogofilter},
-		{"X-DSPAM-Result", "dspam", says("result", firstWord, meaning{Spam, "spam"}, meaning{NotSpam, "*"})},
-		{"X-CRM114-Status", "crm114", says("status", whole, meaning{Spam, "*spam*"}, meaning{NotSpam, "*"})},
+		{"X-DSPAM-Result", "dspam", byWords("result", firstWord, meaning{Spam, "spam"}, meaning{NotSpam, "*"})},
+		{"X-CRM114-Status", "crm114", byWords("status", whole, meaning{Spam, "*spam*"}, meaning{NotSpam, "*"})},
 		{"X-PMX-Spam", "sophos", readPureMessage},
-		{"X-LASED-SpamProbability", "sophos", above(0.5, "")},
+		{"X-LASED-SpamProbability", "sophos", byScore(0.5, "")},
 		{"X-Sophos-Email-Scan-Details", "sophos", note("details")},
 		{"X-Proofpoint-Spam-Details", "proofpoint", readProofpoint},
 		{"X-Proofpoint-Spam-Details-Enc", "proofpoint", sealed("details", "encrypted")},
 		{"X-Proofpoint-Virus-Version", "proofpoint", note("scanner")},
 		{"X-CLX-Score", "proofpoint", score},
 		{"X-Mimecast-Spam-Score", "mimecast",
-			above(5, "5 and more is spam with moderate settings, 3 with aggressive, 7 with relaxed ones")},
+			byScore(5, "5 and more is spam with moderate settings, 3 with aggressive, 7 with relaxed ones")},
 		{"X-Mimecast-Impersonation-Protect", "mimecast", readMimecastImpersonation},
 		{"X-Mimecast-Bulk-Signature", "mimecast", func(v *Verdict, s string) {
 			if is, _ := yes(s); is { // mail that is not bulk may be spam
@@ -144,7 +144,7 @@ func readProofpoint(v *Verdict, value string) {
 	for _, p := range pairs(value, " \t", '=') {
 		switch {
 		case p[0] == "rule":
-			says("rule", whole, meaning{NotSpam, "*notspam*|*safe*"}, meaning{Phishing, "*phish*"}, meaning{Spam, "*spam*"},
+			byWords("rule", whole, meaning{NotSpam, "*notspam*|*safe*"}, meaning{Phishing, "*phish*"}, meaning{Spam, "*spam*"},
 				meaning{Bulk, "*bulk*"})(v, p[1])
 		case p[0] == "score":
 			v.setScore(p[1])
@@ -175,7 +175,7 @@ func readTrendMicro(v *Verdict, value string) {
 
 // readMailScanner reads "not spam, SpamAssassin (score=-1.9, required 5, …)".
 func readMailScanner(v *Verdict, value string) {
-	says("check", whole, meaning{Spam, "spam*"}, meaning{NotSpam, "*"})(v, value)
+	byWords("check", whole, meaning{Spam, "spam*"}, meaning{NotSpam, "*"})(v, value)
 	if _, inner, ok := strings.Cut(strings.ToLower(value), "score="); ok {
 		points, _, _ := strings.Cut(inner, ",")
 		v.setScore(points)
@@ -183,15 +183,15 @@ func readMailScanner(v *Verdict, value string) {
 }
 
 func providerFields() []field {
-	folder := says("folder", whole, meaning{Spam, "*junk*"}, meaning{NotSpam, "*inbox*"})
+	folder := byWords("folder", whole, meaning{Spam, "*junk*"}, meaning{NotSpam, "*inbox*"})
 	verdict := func(bad Judgment) reader {
-		return says("verdict", firstWord, meaning{NotSpam, "pass"}, meaning{bad, "fail"})
+		return byWords("verdict", firstWord, meaning{NotSpam, "pass"}, meaning{bad, "fail"})
 	}
 	return []field{
 		{"X-Gm-Spam", "gmail", flag},
 		{"X-Gm-Phishy", "gmail", func(v *Verdict, s string) { v.flag(s, Phishing) }},
 		{"X-YMailISG", "yahoo", sealed("ISG", "encoded")},
-		{"X-YahooFilteredBulk", "yahoo", says("address", whole, meaning{Bulk, "*"})},
+		{"X-YahooFilteredBulk", "yahoo", byWords("address", whole, meaning{Bulk, "*"})},
 		{"X-Apple-MoveToFolder", "apple", folder},
 		{"X-Apple-Action", "apple", folder},
 		{"X-Suspected-Spam", "apple", flag},
@@ -203,16 +203,16 @@ func providerFields() []field {
 		{"X-WEBDE-Antispam", "webde", readGMX},
 		{"X-UI-Filterresults", "gmx", func(v *Verdict, s string) {
 			kind, _, _ := strings.Cut(s, ":")
-			says("result", whole, meaning{NotSpam, "notjunk|unknown"}, meaning{Spam, "junk"})(v, kind)
+			byWords("result", whole, meaning{NotSpam, "notjunk|unknown"}, meaning{Spam, "junk"})(v, kind)
 		}},
 		{"X-ZohoMail-Spam", "zoho", flag},
 		{"X-Zoho-Virus-Status", "zoho", note("virus status")},
 		{"X-Yandex-Spam", "yandex", func(v *Verdict, s string) {
-			says("value", firstWord, meaning{NotSpam, "1"}, meaning{Spam, "4"})(v, s)
+			byWords("value", firstWord, meaning{NotSpam, "1"}, meaning{Spam, "4"})(v, s)
 			v.set("value", explain(s, codes{"1": {"", "not spam"}, "4": {"", "spam"}}))
 		}},
-		{"X-Mras", "mailru", says("status", firstWord, meaning{NotSpam, "ok"}, meaning{Spam, "*spam*"})},
-		{"X-Spam", "mailru", says("value", whole, meaning{Suspicious, "*probable*"}, meaning{NotSpam, "not*|undefined|no"},
+		{"X-Mras", "mailru", byWords("status", firstWord, meaning{NotSpam, "ok"}, meaning{Spam, "*spam*"})},
+		{"X-Spam", "mailru", byWords("value", whole, meaning{Suspicious, "*probable*"}, meaning{NotSpam, "not*|undefined|no"},
 			meaning{Spam, "yes|spam"})},
 		{"X-Ovh-Spam-Status", "ovh", flag},
 		{"X-OVH-SPAMSTATE", "ovh", flag},
@@ -222,7 +222,7 @@ func providerFields() []field {
 		{"X-T-OnlineAntispam", "telekom", note("value")},
 		{"X-TOI-EXPURGATEID", "telekom", note("id")},
 		{"X-purgate-type", "expurgate",
-			says("type", firstWord, meaning{NotSpam, "clean*"}, meaning{Bulk, "bulk*"}, meaning{Spam, "spam*"},
+			byWords("type", firstWord, meaning{NotSpam, "clean*"}, meaning{Bulk, "bulk*"}, meaning{Spam, "spam*"},
 				meaning{Suspicious, "suspect*"})},
 	}
 }

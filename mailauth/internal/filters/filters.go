@@ -85,8 +85,8 @@ func find(text string, meanings []meaning) (Judgment, bool) {
 	return "", false
 }
 
-// says reads a field whose value, or first word, is a verdict; the value is kept as a detail.
-func says(key string, part func(string) string, meanings ...meaning) reader {
+// byWords reads a field whose value, or first word, is a verdict; the value is kept as a detail.
+func byWords(key string, part func(string) string, meanings ...meaning) reader {
 	return func(v *Verdict, value string) {
 		v.set(key, value)
 		if is, ok := find(strings.ToLower(part(value)), meanings); ok {
@@ -129,8 +129,8 @@ func score(v *Verdict, value string) {
 	}
 }
 
-// above reads a score that means spam at or above a limit.
-func above(limit float64, scale string) reader {
+// byScore reads a score that means spam at or above a limit.
+func byScore(limit float64, scale string) reader {
 	return func(v *Verdict, value string) {
 		if v.setScore(value) {
 			v.judge(*v.Score >= limit, Spam)

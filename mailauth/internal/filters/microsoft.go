@@ -161,7 +161,7 @@ var compauthCodes = map[string]string{
 // Composite reads the result of the composite authentication of Microsoft 365 (compauth).
 func Composite(f *message.Field, r authres.Result) Verdict {
 	v := newVerdict("microsoft", f.Name)
-	says("compauth", whole, meaning{Spoofing, "fail"}, meaning{NotSpam, "pass|softpass"})(&v, r.Value)
+	byWords("compauth", whole, meaning{Spoofing, "fail"}, meaning{NotSpam, "pass|softpass"})(&v, r.Value)
 	reason := r.Reason
 	for n := min(3, len(reason)); n > 0; n-- {
 		if text := compauthCodes[reason[:n]]; text != "" {

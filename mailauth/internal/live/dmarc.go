@@ -19,7 +19,7 @@ import (
 // evaluate computes the DMARC result from the mechanisms that passed (RFC 9989 section 5.3): each identifier has been
 // compared with the author's domain as if it had passed.
 func (e *Evidence) evaluate() DMARC {
-	c := e.Could
+	c := e.BestCase
 	switch {
 	case c == nil && len(e.From) > 1: // RFC 9989 section 5.3.1
 		return DMARC{Result: policy.ResultPermError, Open: NoAuthor}
@@ -142,16 +142,18 @@ func (p *PTR) fail(err error) {
 	}
 }
 
-// HopSilent reports whether the hop is unknown because the names of its candidates are unknown.
-func (e *Evidence) HopSilent() bool {
+// HopUnanswered reports whether the hop is unknown because the names of its candidates are unknown.
+func (e *Evidence) HopUnanswered() bool {
 	return e.Hop == nil && slices.ContainsFunc(e.servers, func(s server) bool { return s.PTR.Err != nil })
 }
 
-// NamesSilent reports whether the names of the server are unknown.
-func (e *Evidence) NamesSilent() bool { return e.HopSilent() || e.PTR != nil && e.PTR.Err != nil }
+// NamesUnanswered reports whether the names of the server are unknown.
+func (e *Evidence) NamesUnanswered() bool {
+	return e.HopUnanswered() || e.PTR != nil && e.PTR.Err != nil
+}
 
-// KeySilent reports whether the key of a signature could not be looked up.
-func (e *Evidence) KeySilent() bool { return e.signature(unknownKey) != nil }
+// KeyUnanswered reports whether the key of a signature could not be looked up.
+func (e *Evidence) KeyUnanswered() bool { return e.signature(unknownKey) != nil }
 
 // unknownKey reports whether the key of a signature could not be looked up; a signature whose body was changed fails
 // regardless.
@@ -159,23 +161,23 @@ func unknownKey(s *dkim.Result) bool {
 	return s.Result == dkim.TempError || s.Result == dkim.Fail && s.SignatureOK == nil
 }
 
-// AuthorSilent reports whether the existence of the author's domain is unknown and matters.
-func (e *Evidence) AuthorSilent() bool {
-	if e.Could == nil || e.DMARC.Result != policy.ResultNone {
+// AuthorUnanswered reports whether the existence of the author's domain is unknown and matters.
+func (e *Evidence) AuthorUnanswered() bool {
+	if e.BestCase == nil || e.DMARC.Result != policy.ResultNone {
 		return false
 	}
-	_, err := e.Could.Discovery.Exists()
+	_, err := e.BestCase.Discovery.Exists()
 	return err != nil
 }
 
-// ExcuseSilent reports whether DMARC fails and a query that might explain the failure went unanswered.
-func (e *Evidence) ExcuseSilent() bool {
+// MitigationUnanswered reports whether DMARC fails and a query that might explain the failure went unanswered.
+func (e *Evidence) MitigationUnanswered() bool {
 	return e.DMARC.Result == policy.ResultFail &&
-		(e.SPFGave(eval.Temperror) || e.KeySilent() || e.NamesSilent() || e.ARC.Result == arc.Unknown)
+		(e.SPFGave(eval.Temperror) || e.KeyUnanswered() || e.NamesUnanswered() || e.ARC.Result == arc.Unknown)
 }
 
-// Silences lists the unanswered queries that matter, as sentences.
-func (e *Evidence) Silences() (list []string) {
+// UnansweredTexts lists the unanswered queries that matter, as sentences.
+func (e *Evidence) UnansweredTexts() (list []string) {
 	say := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	if e.SPFGave(eval.Temperror) {
 		say("SPF for %s could not be evaluated (temperror): %s.", phrase.Quote(e.SPF.Domain), phrase.Quote(e.SPF.Reason))
@@ -183,19 +185,19 @@ func (e *Evidence) Silences() (list []string) {
 	for _, s := range e.Signatures(unknownKey) {
 		say("The DKIM key of %s could not be looked up: %s", s.Domain, s.Reason)
 	}
-	if e.Could != nil && e.Could.Err != nil && e.DMARC.Result == policy.ResultTempError {
-		say("The DMARC policy of %s could not be looked up: %s.", e.Author(), diag.Reason(e.Could.Err))
+	if e.BestCase != nil && e.BestCase.Err != nil && e.DMARC.Result == policy.ResultTempError {
+		say("The DMARC policy of %s could not be looked up: %s.", e.Author(), diag.Reason(e.BestCase.Err))
 	}
-	if e.AuthorSilent() {
+	if e.AuthorUnanswered() {
 		say("Whether %s exists could not be looked up.", e.Author())
 	}
-	if e.HopSilent() {
+	if e.HopUnanswered() {
 		list = append(list, e.Why)
 	}
-	if e.ExcuseSilent() && e.PTR != nil && e.PTR.Err != nil {
+	if e.MitigationUnanswered() && e.PTR != nil && e.PTR.Err != nil {
 		say("The PTR record of %s could not be looked up: %s.", e.PTR.IP, e.PTR.Error)
 	}
-	if e.ExcuseSilent() && e.ARC.Result == arc.Unknown {
+	if e.MitigationUnanswered() && e.ARC.Result == arc.Unknown {
 		list = append(list, "The ARC chain could not be verified. "+e.ARC.Reason)
 	}
 	return list

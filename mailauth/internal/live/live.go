@@ -42,7 +42,7 @@ func Gather(ctx context.Context, env *diag.Env, in *Input) (*Evidence, error) {
 	g.Go(func() { e.DKIM, failure[0] = dkim.Verify(ctx, env, in.Text, o) })
 	g.Go(func() { e.ARC, failure[1] = arc.Verify(ctx, env, in.Text, o) })
 	if len(in.From) == 1 {
-		g.Go(func() { e.Could, failure[2] = policy.Evaluate(ctx, env, in.could()) })
+		g.Go(func() { e.BestCase, failure[2] = policy.Evaluate(ctx, env, in.bestCase()) })
 	}
 	g.Wait()
 	if err := cmp.Or(ctx.Err(), failure[0], failure[1], failure[2]); err != nil {
@@ -91,7 +91,7 @@ func (in *Input) received(now time.Time) time.Time {
 	return now
 }
 
-func (in *Input) could() policy.Message {
+func (in *Input) bestCase() policy.Message {
 	m := policy.Message{From: in.From[0], DKIM: slices.Clone(in.Signers)}
 	author := route.Organizational(in.Author())
 	slices.SortStableFunc(m.DKIM, func(a, b diag.Name) int { // unrelated domains must not crowd out those that matter
@@ -164,8 +164,8 @@ type Evidence struct {
 	ARC    *arc.Result
 	// Could is the DMARC result if every possible mechanism passed: it shows what is aligned. It is nil without
 	// exactly one author.
-	Could *policy.Evaluation
-	DMARC DMARC
+	BestCase *policy.Evaluation
+	DMARC    DMARC
 
 	servers []server // all candidates for the outside hop
 }
@@ -238,15 +238,15 @@ func (e *Evidence) AnyoneMaySend() bool {
 
 // Aligned reports whether a domain is aligned with that of the author; without a policy, by the public suffix list.
 func (e *Evidence) Aligned(m policy.Mechanism, domain string) bool {
-	if e.Could == nil || domain == "" {
+	if e.BestCase == nil || domain == "" {
 		return false
 	}
-	for i := range e.Could.Identifiers {
-		if id := &e.Could.Identifiers[i]; id.Mechanism == m && id.Domain.String() == domain {
+	for i := range e.BestCase.Identifiers {
+		if id := &e.BestCase.Identifiers[i]; id.Mechanism == m && id.Domain.String() == domain {
 			return id.Aligned
 		}
 	}
-	if len(e.Could.Identifiers) > 0 {
+	if len(e.BestCase.Identifiers) > 0 {
 		return false
 	}
 	org := route.Organizational(domain)
@@ -326,9 +326,9 @@ func (e *Evidence) Vouched() bool {
 
 // Nonexistent reports whether it is known that the author's domain does not exist.
 func (e *Evidence) Nonexistent() bool {
-	if e.Could == nil {
+	if e.BestCase == nil {
 		return false
 	}
-	exists, err := e.Could.Discovery.Exists()
+	exists, err := e.BestCase.Discovery.Exists()
 	return err == nil && !exists
 }

@@ -88,7 +88,7 @@ func TestLookupHosts(t *testing.T) {
 		if h.Implicit {
 			got += "; implicit"
 		}
-		if h.NullBeside() {
+		if h.MixedNull() {
 			got += "; null beside"
 		}
 		require.Equal(t, tt.want, got, tt.name)

@@ -273,8 +273,8 @@ func (h *Host) MXHost() MXHost {
 	return MXHost{h.Preference, h.Name, addresses, len(addresses) > 0}
 }
 
-// NullBeside reports whether a null MX is published beside other MX records, which RFC 7505 section 3 forbids.
-func (r *Reception) NullBeside() bool {
+// MixedNull reports whether a null MX is published beside other MX records, which RFC 7505 section 3 forbids.
+func (r *Reception) MixedNull() bool {
 	null := func(mx *dns.MX) bool { return mx.Mx == "." }
 	return slices.ContainsFunc(r.MX.Records, null) && !r.NullMX()
 }

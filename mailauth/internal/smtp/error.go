@@ -32,19 +32,19 @@ type Kind string
 
 // The kinds.
 const (
-	Blocked     Kind = "blocked"      // the guard does not allow the address or the port; nothing was sent
-	Refused     Kind = "refused"      // the connection was refused: nothing listens there
-	Unreachable Kind = "unreachable"  // no connection was established, which may be the fault of the network in between
-	TimedOut    Kind = "timed_out"    // no answer came in time
-	Closed      Kind = "closed"       // the server closed the connection instead of answering
-	NotSMTP     Kind = "not_smtp"     // the answer is not an SMTP reply
-	OutOfStep   Kind = "out_of_step"  // a reply came without a command, so replies no longer match commands
-	TooLong     Kind = "too_long"     // the answer exceeds a limit of this package
-	Deferred    Kind = "deferred"     // the reply has a code of 4xx: try again later
-	Rejected    Kind = "rejected"     // the reply has a code of 5xx, or another code that is not success
-	NotOffered  Kind = "not_offered"  // the server does not list STARTTLS
-	NoHandshake Kind = "no_handshake" // the TLS handshake failed
-	Overrun     Kind = "overrun"      // the time for the whole session ended; the server or the caller is the cause
+	Blocked        Kind = "blocked"      // the guard does not allow the address or the port; nothing was sent
+	Refused        Kind = "refused"      // the connection was refused: nothing listens there
+	Unreachable    Kind = "unreachable"  // no connection was established, which may be the fault of the network in between
+	TimedOut       Kind = "timed_out"    // no answer came in time
+	Closed         Kind = "closed"       // the server closed the connection instead of answering
+	NotSMTP        Kind = "not_smtp"     // the answer is not an SMTP reply
+	Desynchronized Kind = "out_of_step"  // a reply came without a command, so replies no longer match commands
+	TooLong        Kind = "too_long"     // the answer exceeds a limit of this package
+	Deferred       Kind = "deferred"     // the reply has a code of 4xx: try again later
+	Rejected       Kind = "rejected"     // the reply has a code of 5xx, or another code that is not success
+	NotOffered     Kind = "not_offered"  // the server does not list STARTTLS
+	NoHandshake    Kind = "no_handshake" // the TLS handshake failed
+	Overrun        Kind = "overrun"      // the time for the whole session ended; the server or the caller is the cause
 )
 
 func handshakeText(err error) string {

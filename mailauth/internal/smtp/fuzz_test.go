@@ -25,8 +25,8 @@ func FuzzReply(f *testing.F) {
 			there.Write([]byte(sent))
 			there.Close()
 		}()
-		s := &Session{conn: here, left: maxBytes}
-		s.text = newLineReader(here, &s.left)
+		s := &Session{conn: here, remaining: maxBytes}
+		s.text = newLineReader(here, &s.remaining)
 		r, err := s.read(StepBanner, time.Minute)
 		here.Close()
 		require.LessOrEqual(t, len(s.Transcript), maxReplyLines)

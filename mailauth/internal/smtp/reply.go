@@ -216,16 +216,16 @@ func newLineReader(conn net.Conn, left *int64) lineReader {
 
 // A bounded reader fails at the limit of the session.
 type bounded struct {
-	r    io.Reader
-	left *int64
+	r         io.Reader
+	remaining *int64
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
-	if *b.left <= 0 {
+	if *b.remaining <= 0 {
 		return 0, errTooLong
 	}
-	n, err := b.r.Read(p[:min(int64(len(p)), *b.left)])
-	*b.left -= int64(n)
+	n, err := b.r.Read(p[:min(int64(len(p)), *b.remaining)])
+	*b.remaining -= int64(n)
 	return n, err
 }
 

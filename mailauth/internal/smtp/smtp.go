@@ -61,15 +61,15 @@ type Session struct {
 
 	Transcript []Line // the dialogue of both sides
 
-	env    *diag.Env
-	begin  time.Time
-	cancel func()
-	conn   net.Conn
-	text   lineReader
-	left   int64        // bytes that may still arrive
-	count  int          // replies so far
-	failed bool         // the conversation has failed
-	ended  func() error // of the context, once there is a connection
+	env       *diag.Env
+	begin     time.Time
+	cancel    func()
+	conn      net.Conn
+	text      lineReader
+	remaining int64        // bytes that may still arrive
+	count     int          // replies so far
+	failed    bool         // the conversation has failed
+	ended     func() error // of the context, once there is a connection
 }
 
 // Dial connects to a server and reads its banner. A host, by its ServerName, and an address get two connections of an
@@ -109,7 +109,7 @@ func Dial(ctx context.Context, env *diag.Env, c Config) (*Session, error) {
 
 func newSession(env *diag.Env, c Config) *Session {
 	return &Session{
-		Config: c, env: env, begin: time.Now(), left: maxBytes, cancel: func() {},
+		Config: c, env: env, begin: time.Now(), remaining: maxBytes, cancel: func() {},
 		Hello: Hello{Extensions: []Extension{}}, Transcript: []Line{},
 	}
 }
@@ -122,7 +122,7 @@ func (s *Session) connect(ctx context.Context) error {
 		return connectError(err)
 	}
 	s.Connected = time.Since(s.begin)
-	s.conn, s.text = conn, newLineReader(conn, &s.left)
+	s.conn, s.text = conn, newLineReader(conn, &s.remaining)
 	return nil
 }
 
@@ -213,10 +213,10 @@ func (s *Session) startTLS(behind ...string) error {
 	return s.handshake()
 }
 
-// TakesInjected begins TLS like an attacker on the network path: with a NOOP in the clear behind STARTTLS. It reports
-// whether the server answers that command inside TLS, as if the client had sent it there (RFC 3207 section 6,
-// CVE-2011-0411). A server that refuses or disconnects does not. With an error the result is unknown.
-func (s *Session) TakesInjected() (bool, error) {
+// AcceptsInjection begins TLS like an attacker on the network path: with a NOOP in the clear behind STARTTLS. It
+// reports whether the server answers that command inside TLS, as if the client had sent it there (RFC 3207 section
+// 6, CVE-2011-0411). A server that refuses or disconnects does not. With an error the result is unknown.
+func (s *Session) AcceptsInjection() (bool, error) {
 	name := s.Hello.Domain
 	err := s.startTLS("NOOP")
 	var r Reply
@@ -230,7 +230,7 @@ func (s *Session) TakesInjected() (bool, error) {
 		return false, err
 	}
 	if r.Code == 220 { // a second banner, which other replies may follow
-		return false, s.fail(&Error{Step: StepHello, Kind: OutOfStep})
+		return false, s.fail(&Error{Step: StepHello, Kind: Desynchronized})
 	}
 	if len(r.Lines) > 1 || name != "" && strings.EqualFold(parseHello(r, true).Domain, name) {
 		return false, nil // the answer to EHLO, and no other before it
@@ -262,7 +262,7 @@ func (s *Session) handshake() error {
 	}
 	state := conn.ConnectionState()
 	s.State = &state
-	s.conn, s.text = conn, newLineReader(conn, &s.left)
+	s.conn, s.text = conn, newLineReader(conn, &s.remaining)
 	s.note(fromTLS, fmt.Sprintf("%s, %s", tls.VersionName(state.Version), tls.CipherSuiteName(state.CipherSuite)))
 	return nil
 }
@@ -300,7 +300,7 @@ func (s *Session) exchange(step Step, lines ...string) (Reply, error) {
 	}
 	if s.text.Buffered() > 0 {
 		// The server has sent an unsolicited reply: from here on its replies would be matched to the wrong commands.
-		return Reply{}, s.fail(&Error{Step: step, Kind: OutOfStep})
+		return Reply{}, s.fail(&Error{Step: step, Kind: Desynchronized})
 	}
 	unsent := s.write(stepTimeout, lines...)
 	r, err := s.read(step, stepTimeout) // even if the server has disconnected, because it may have sent a reason
@@ -326,8 +326,8 @@ func (e *Error) Error() string {
 	text := map[Kind]string{
 		Blocked: "the address is not public", Refused: "the connection was refused",
 		Unreachable: "no connection could be established", NotOffered: "STARTTLS is not offered",
-		OutOfStep: "the server sends replies that no command asked for",
-		TimedOut:  "there was no response to " + at, NotSMTP: "the response to " + at + " is not SMTP",
+		Desynchronized: "the server sends replies that no command asked for",
+		TimedOut:       "there was no response to " + at, NotSMTP: "the response to " + at + " is not SMTP",
 		Closed:   "the server closed the connection without a response to " + at,
 		TooLong:  "the response to " + at + " is longer than any mail server needs",
 		Deferred: "the response to " + at + " was " + e.Reply.String(),

@@ -383,7 +383,7 @@ func TestTakesInjected(t *testing.T) {
 		{"deferred", diagtest.SMTP{Replies: map[string]string{"STARTTLS": "454 later"}}, false, smtp.Deferred},
 		{"not offered", diagtest.SMTP{NoStartTLS: true}, false, smtp.NotOffered},
 		{"one line in answer to EHLO", diagtest.SMTP{Encrypted: []string{}}, false, ""},
-		{"another banner", diagtest.SMTP{Injectable: true, Replies: map[string]string{"NOOP": "220 mx"}}, false, smtp.OutOfStep},
+		{"another banner", diagtest.SMTP{Injectable: true, Replies: map[string]string{"NOOP": "220 mx"}}, false, smtp.Desynchronized},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := diagtest.NewWorld(t)
@@ -394,7 +394,7 @@ func TestTakesInjected(t *testing.T) {
 			require.NoError(t, err)
 			defer s.Close()
 			require.NoError(t, s.SayHello())
-			takes, err := s.TakesInjected()
+			takes, err := s.AcceptsInjection()
 			require.Equal(t, tt.takes, takes)
 			if e, _ := errors.AsType[*smtp.Error](err); e != nil || tt.kind != "" {
 				require.Equal(t, tt.kind, e.Kind)

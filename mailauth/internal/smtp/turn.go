@@ -32,11 +32,11 @@ type queue struct {
 func (t *turns) enter(ctx context.Context, c Config) (leave func(), err error) {
 	leaveHost := func() {}
 	if c.ServerName != "" {
-		if leaveHost, err = t.take(ctx, strings.ToLower(c.ServerName)); err != nil {
+		if leaveHost, err = t.acquire(ctx, strings.ToLower(c.ServerName)); err != nil {
 			return nil, err
 		}
 	}
-	leaveAddress, err := t.take(ctx, c.Addr.Addr().Unmap().String())
+	leaveAddress, err := t.acquire(ctx, c.Addr.Addr().Unmap().String())
 	if err != nil {
 		leaveHost()
 		return nil, err
@@ -47,7 +47,7 @@ func (t *turns) enter(ctx context.Context, c Config) (leave func(), err error) {
 	}, nil
 }
 
-func (t *turns) take(ctx context.Context, key string) (leave func(), err error) {
+func (t *turns) acquire(ctx context.Context, key string) (leave func(), err error) {
 	t.mu.Lock()
 	q := t.queues[key]
 	if q == nil {
@@ -60,15 +60,15 @@ func (t *turns) take(ctx context.Context, key string) (leave func(), err error) 
 	case q.taken <- struct{}{}:
 		return sync.OnceFunc(func() {
 			<-q.taken
-			t.left(key, q)
+			t.release(key, q)
 		}), nil
 	case <-ctx.Done():
-		t.left(key, q)
+		t.release(key, q)
 		return nil, ctx.Err()
 	}
 }
 
-func (t *turns) left(key string, q *queue) {
+func (t *turns) release(key string, q *queue) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if q.users--; q.users == 0 {

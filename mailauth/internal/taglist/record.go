@@ -155,15 +155,15 @@ func (f Format) Resembles(text string) (why string) {
 		return "v= is missing before " + f.Version
 	case strings.HasPrefix(squeezed, "v="+version) && !strings.HasPrefix(text, "v="+f.Version):
 		return "its beginning is not written exactly v=" + f.Version
-	case f.unended(text):
+	case f.lacksSemicolon(text):
 		return "no semicolon follows its version"
 	default:
 		return "its version is not " + f.Version
 	}
 }
 
-// unended reports whether a text begins with the version, and continues without a semicolon.
-func (f Format) unended(text string) bool {
+// lacksSemicolon reports whether a text begins with the version, and continues without a semicolon.
+func (f Format) lacksSemicolon(text string) bool {
 	rest, ok := strings.CutPrefix(text, "v="+f.Version)
 	return ok && (f.Fields || rest != "" && strings.Contains(" \t,:", rest[:1]))
 }
@@ -207,8 +207,8 @@ func (found *Found) joints() rule.Failures {
 	return list
 }
 
-// Parted returns the text of the record with a semicolon wherever one is missing between two of its strings.
-func (found *Found) Parted() string {
+// Separated returns the text of the record with a semicolon wherever one is missing between two of its strings.
+func (found *Found) Separated() string {
 	var b strings.Builder
 	text, done := found.List.Text, 0
 	for _, joint := range found.joints() {

@@ -84,15 +84,15 @@ func TestFind(t *testing.T) {
 	require.Len(t, found.Strays, 1)
 	require.Equal(t, "v=DMARC1; p=none", found.List.String())
 
-	require.Equal(t, "v=DMARC1; p=none", found.Parted())
+	require.Equal(t, "v=DMARC1; p=none", found.Separated())
 	found = dmarc.Find([]*dns.TXT{txt("v=DMARC1; p=none", "rua=mailto:", "a@b", "adkim=s")})
-	require.Equal(t, "v=DMARC1; p=none; rua=mailto:a@b; adkim=s", found.Parted())
+	require.Equal(t, "v=DMARC1; p=none; rua=mailto:a@b; adkim=s", found.Separated())
 
 	found = dmarc.Find([]*dns.TXT{txt("v=DMARC1;"), txt("v=DMARC1;")})
 	require.Len(t, found.Records, 2)
 	require.Empty(t, found.List.Tags) // which of them counts is unknown
 	require.Empty(t, found.Strings)
-	require.Empty(t, found.Parted())
+	require.Empty(t, found.Separated())
 
 	found = dmarc.Read(`"v=DMARC1; " "p=none"`)
 	require.Equal(t, []string{"v=DMARC1; p=none"}, found.Records)
@@ -111,7 +111,7 @@ var rules = rule.Rules[*Found]{
 	tagRules.Version(rule.Rule[*Found]{Code: "dmarc.record.version", Severity: diag.Critical, Weight: 1, Category: factors[0]}),
 	tagRules.Stray(rule.Rule[*Found]{Code: "dmarc.record.stray", Severity: diag.Warning}),
 	tagRules.Multiple(rule.Rule[*Found]{Code: "dmarc.record.multiple", Severity: diag.Critical, Weight: 1, Category: factors[1]}),
-	tagRules.Syntax(rule.Rule[*Found]{Code: "dmarc.record.semicolon", Severity: diag.Error}, Unparted),
+	tagRules.Syntax(rule.Rule[*Found]{Code: "dmarc.record.semicolon", Severity: diag.Error}, MissingSemicolon),
 	tagRules.Syntax(rule.Rule[*Found]{Code: "dmarc.record.syntax", Severity: diag.Error, Weight: 1, Category: factors[2]}),
 	tagRules.Repeated(rule.Rule[*Found]{Code: "dmarc.record.repeated", Severity: diag.Error, Advice: "Keep one."}),
 	tagRules.Unknown(rule.Rule[*Found]{Code: "dmarc.record.unknown_tag", Severity: diag.Info}),

@@ -71,7 +71,7 @@ func (k Kit[E]) Syntax(r rule.Rule[E], kinds ...Kind) rule.Rule[E] {
 	return k.fill(r, rule.Rule[E]{
 		Title:       "Syntax error in the " + k.Format.Protocol + " record",
 		Requirement: "The " + k.Format.Protocol + " record has a valid syntax",
-		Advice:      "Write each " + k.Format.noun() + " as name=value, and a semicolon between two of them.", When: k.One,
+		Advice:      "Write each " + k.Format.noun() + " as name=value, and a semicolon between two of them.", When: k.HasOne,
 		Fails: k.Faults(kinds...),
 	})
 }
@@ -85,7 +85,7 @@ func (k Kit[E]) Repeated(r rule.Rule[E]) rule.Rule[E] {
 	}
 	return k.fill(r, rule.Rule[E]{
 		Title:       strings.ToUpper(noun[:1]) + noun[1:] + " of the record appears twice",
-		Requirement: "No " + noun + " of the record appears twice", Advice: advice, When: k.One,
+		Requirement: "No " + noun + " of the record appears twice", Advice: advice, When: k.HasOne,
 		Fails: k.Faults(Repeated),
 	})
 }
@@ -96,7 +96,7 @@ func (k Kit[E]) Unknown(r rule.Rule[E]) rule.Rule[E] {
 	return k.fill(r, rule.Rule[E]{
 		Title:       "Unknown " + noun + " in the " + k.Format.Protocol + " record",
 		Requirement: "Every " + noun + " of the record is one that " + k.Format.Protocol + " defines",
-		Advice:      "Check the spelling: " + k.readers() + " ignore a " + noun + " that they do not know.", When: k.One,
+		Advice:      "Check the spelling: " + k.readers() + " ignore a " + noun + " that they do not know.", When: k.HasOne,
 		Fails: k.Faults(Unknown),
 	})
 }
@@ -107,7 +107,7 @@ func (k Kit[E]) Joined(r rule.Rule[E]) rule.Rule[E] {
 		Title:       "No semicolon between two strings of the record",
 		Requirement: "The character-strings of the record join without breaking tags",
 		Advice:      "Add a semicolon at the end of the first string: strings are joined without anything between them.",
-		When:        k.One, Fails: func(e E) rule.Failures { return k.suggesting(e, k.Found(e).joints()) },
+		When:        k.HasOne, Fails: func(e E) rule.Failures { return k.suggesting(e, k.Found(e).joints()) },
 	})
 }
 
@@ -116,7 +116,7 @@ func (k Kit[E]) Long(r rule.Rule[E]) rule.Rule[E] {
 	return k.fill(r, rule.Rule[E]{
 		Title:       "Character-string longer than 255 bytes",
 		Requirement: "Every character-string of the record has at most 255 bytes",
-		Advice:      "Split the record into strings of at most 255 bytes.", When: k.One,
+		Advice:      "Split the record into strings of at most 255 bytes.", When: k.HasOne,
 		Fails: func(e E) rule.Failures { return k.Found(e).long() },
 	})
 }
@@ -124,7 +124,7 @@ func (k Kit[E]) Long(r rule.Rule[E]) rule.Rule[E] {
 // Line finds that the text is a line of a zone file, of which only the strings in quotes are the record.
 func (k Kit[E]) Line(r rule.Rule[E]) rule.Rule[E] {
 	return k.fill(r, rule.Rule[E]{
-		Title: LineTitle, Requirement: LineRequirement, Advice: LineAdvice, Ref: "RFC 1035 section 5.1", When: k.One,
+		Title: LineTitle, Requirement: LineRequirement, Advice: LineAdvice, Ref: "RFC 1035 section 5.1", When: k.HasOne,
 		Fails: func(e E) rule.Failures { return rule.FailIf(k.Found(e).Line, LineDetail) },
 	})
 }
@@ -153,8 +153,8 @@ func (k Kit[E]) Faults(kinds ...Kind) func(E) rule.Failures {
 	}
 }
 
-// One reports whether there is exactly one record.
-func (k Kit[E]) One(e E) bool { return len(k.Found(e).Records) == 1 }
+// HasOne reports whether there is exactly one record.
+func (k Kit[E]) HasOne(e E) bool { return len(k.Found(e).Records) == 1 }
 
 func (k Kit[E]) strays(e E) rule.Failures {
 	return k.suggesting(e, rule.FailEach(k.Found(e).Strays, func(s Stray) rule.Failures {
@@ -251,7 +251,7 @@ func (f Format) Look(found *Found, at, wildcard diag.Answer[*dns.TXT], others []
 func (found *Found) Sources(e *Elsewhere) []string {
 	switch {
 	case len(found.Records) == 1:
-		return []string{found.Parted()}
+		return []string{found.Separated()}
 	case len(found.Records) > 1:
 		return found.Records
 	case len(found.Strays) == 0 && len(e.Places) > 0:
@@ -286,9 +286,9 @@ func (k Finder[E]) Aliases(e E) []string {
 	return k.At(e).Aliases
 }
 
-// Nothing returns a text that the name has no record and only a wildcard alias answers there; empty without such an
-// alias.
-func (k Finder[E]) Nothing(e E) string {
+// WildcardAliasText returns a text that the name has no record and only a wildcard alias answers there; empty
+// without such an alias.
+func (k Finder[E]) WildcardAliasText(e E) string {
 	target := k.Elsewhere(e).Alias
 	if target == "" {
 		return ""

@@ -51,19 +51,19 @@ type Kind string
 
 // The kinds of faults of the syntax.
 const (
-	Empty     Kind = "empty"     // nothing between two semicolons
-	NoEquals  Kind = "equals"    // no equals sign
-	BadName   Kind = "name"      // not a name
-	BadValue  Kind = "value"     // a character that is not allowed in a value
-	blank     Kind = "blank"     // white space where the format allows none
-	Unparted  Kind = "semicolon" // no semicolon between two tags
-	Misplaced Kind = "version"   // the record does not begin with its version
-	Repeated  Kind = "repeated"  // an earlier tag has the same name
-	Unknown   Kind = "unknown"   // the protocol does not define the tag
+	Empty            Kind = "empty"     // nothing between two semicolons
+	NoEquals         Kind = "equals"    // no equals sign
+	BadName          Kind = "name"      // not a name
+	BadValue         Kind = "value"     // a character that is not allowed in a value
+	blank            Kind = "blank"     // white space where the format allows none
+	MissingSemicolon Kind = "semicolon" // no semicolon between two tags
+	Misplaced        Kind = "version"   // the record does not begin with its version
+	Repeated         Kind = "repeated"  // an earlier tag has the same name
+	Unknown          Kind = "unknown"   // the protocol does not define the tag
 )
 
 // syntax lists the kinds that concern the form of the text.
-var syntax = []Kind{Empty, NoEquals, BadName, BadValue, blank, Unparted, Misplaced}
+var syntax = []Kind{Empty, NoEquals, BadName, BadValue, blank, MissingSemicolon, Misplaced}
 
 // A Fault is a departure from the syntax.
 type Fault struct {
@@ -234,7 +234,7 @@ func (l *List) check(t Tag) {
 		l.fault(BadValue, t.Offset, t.Length, "%s has no value", t.Name)
 	}
 	if at, next := f.nextTag(t.Value); at > 0 {
-		l.fault(Unparted, t.ValueOffset+at, len(next), "there is no semicolon between %s and %s", t.Name, next)
+		l.fault(MissingSemicolon, t.ValueOffset+at, len(next), "there is no semicolon between %s and %s", t.Name, next)
 	}
 }
 

@@ -23,9 +23,9 @@ type Lookups struct {
 	began time.Time
 	ahead diag.Group // speculative queries
 
-	mu    sync.Mutex
-	asked []question
-	room  [12]question // for the first queries, which in most evaluations are all
+	mu             sync.Mutex
+	asked          []question
+	firstQuestions [12]question // for the first queries, which in most evaluations are all
 }
 
 type question struct {
@@ -41,7 +41,7 @@ type pending[R dns.RR] struct {
 // NewLookups returns Lookups without queries. The context ends all of them.
 func NewLookups(ctx context.Context, env *diag.Env) *Lookups {
 	l := &Lookups{ctx: ctx, env: env, began: time.Now()}
-	l.asked = l.room[:0]
+	l.asked = l.firstQuestions[:0]
 	return l
 }
 
@@ -69,12 +69,12 @@ func Ask[R dns.RR](l *Lookups, name string) *diag.Answer[R] {
 	return &p.answer
 }
 
-// patience is how long an evaluation takes at most with a resolver that has the answers cached: then sequential
+// slowAfter is how long an evaluation takes at most with a resolver that has the answers cached: then sequential
 // queries are faster than concurrent ones. With slower resolvers, queries are sent ahead.
-const patience = 100 * time.Microsecond
+const slowAfter = 100 * time.Microsecond
 
 // slow reports whether the resolver is slow to answer.
-func (l *Lookups) slow() bool { return time.Since(l.began) > patience }
+func (l *Lookups) slow() bool { return time.Since(l.began) > slowAfter }
 
 // AnswerError describes in plain words why an answer is unknown; nil if it is known.
 func AnswerError[R dns.RR](a *diag.Answer[R]) error {
@@ -126,15 +126,15 @@ const MaxAddresses = 1000
 // maxAhead bounds the speculative queries of an evaluation.
 const maxAhead = 60
 
-// foresight sends concurrent queries for the probable needs of the rest of an evaluation.
-type foresight struct {
+// prefetch sends concurrent queries for the probable needs of the rest of an evaluation.
+type prefetch struct {
 	*mail
 	terms     atomic.Int32 // that may still be followed
 	questions atomic.Int32 // that may still be sent
 }
 
 // follow queries what the record of a domain needs, except for terms that depend on the host names of the client.
-func (f *foresight) follow(record *Record, domain string) {
+func (f *prefetch) follow(record *Record, domain string) {
 	final := record.Find(All) != nil
 	for i := range record.Terms {
 		t := &record.Terms[i]
@@ -156,7 +156,7 @@ func (f *foresight) follow(record *Record, domain string) {
 }
 
 // ask queries what a mechanism or redirect needs for a name, and follows the result.
-func (f *foresight) ask(mechanism Name, name string) {
+func (f *prefetch) ask(mechanism Name, name string) {
 	switch mechanism {
 	case A:
 		_, _, _ = f.addresses(name, &Term{})

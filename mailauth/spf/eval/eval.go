@@ -121,9 +121,9 @@ func newEvaluation(l *Lookups, req Request) *evaluation {
 		maxLookups: min(cmp.Or(req.Lookups, MaxLookups), MaxTerms), maxVoids: min(cmp.Or(req.Voids, MaxVoids), MaxTerms),
 	}
 	e.setSender(req.Sender)
-	e.foresight.mail = &e.mail
-	e.foresight.terms.Store(int32(e.maxLookups))
-	e.foresight.questions.Store(maxAhead)
+	e.prefetch.mail = &e.mail
+	e.prefetch.terms.Store(int32(e.maxLookups))
+	e.prefetch.questions.Store(maxAhead)
 	return e
 }
 

@@ -15,8 +15,8 @@ type evaluation struct {
 	counted, voids       int
 	explanation          string
 
-	foresight foresight
-	foreseen  bool // whether queries were sent ahead for the current record
+	prefetch   prefetch
+	prefetched bool // whether queries were sent ahead for the current record
 }
 
 // A verdict is the result of the record of one domain. Without an outcome it is still open.
@@ -27,7 +27,7 @@ type verdict struct {
 	reason  string // of none, temperror and permerror
 }
 
-func because(o Outcome, format string, args ...any) verdict {
+func newVerdict(o Outcome, format string, args ...any) verdict {
 	return verdict{outcome: o, reason: fmt.Sprintf(format, args...)}
 }
 
@@ -36,24 +36,24 @@ func because(o Outcome, format string, args ...any) verdict {
 func (e *evaluation) checkHost(domain string, included bool) verdict {
 	domain = strings.TrimSuffix(domain, ".")
 	if fault := DomainFault(domain); fault != "" {
-		return because(None, "%.255q has no record: %s", domain, fault)
+		return newVerdict(None, "%.255q has no record: %s", domain, fault)
 	}
 	text, count, err := e.record(domain)
 	switch {
 	case err != nil:
-		return because(Temperror, "%v", err)
+		return newVerdict(Temperror, "%v", err)
 	case count == 0:
-		return because(None, "%s has no SPF record", domain)
+		return newVerdict(None, "%s has no SPF record", domain)
 	case count > 1:
-		return because(Permerror, "%s has %d SPF records", domain, count)
+		return newVerdict(Permerror, "%s has %d SPF records", domain, count)
 	}
 	record, faults := Parse(text)
 	if len(faults) > 0 {
-		return because(Permerror, "the record of %s has an error at byte %d: %s", domain, faults[0].Offset, faults[0].Text)
+		return newVerdict(Permerror, "the record of %s has an error at byte %d: %s", domain, faults[0].Offset, faults[0].Text)
 	}
-	foreseen := e.foreseen
+	foreseen := e.prefetched
 	v := e.terms(record, domain, included)
-	e.foreseen = foreseen
+	e.prefetched = foreseen
 	return v
 }
 
@@ -86,7 +86,7 @@ func (e *evaluation) redirect(record *Record, t *Term, domain string, included b
 	if v := e.count(t, domain); v.outcome != "" {
 		return v
 	}
-	e.foresee(record, domain)
+	e.prefetchQueries(record, domain)
 	v := e.checkHost(e.target(t, domain), included)
 	if v.outcome == None {
 		v.outcome = Permerror
@@ -94,25 +94,26 @@ func (e *evaluation) redirect(record *Record, t *Term, domain string, included b
 	return v
 }
 
-// foresee starts the queries that the record of a domain needs, once the DNS is slow.
-func (e *evaluation) foresee(record *Record, domain string) {
-	if !e.foreseen && e.slow() {
-		e.foreseen = true // including the records to which this one leads
-		e.foresight.follow(record, domain)
+// prefetchQueries starts the queries that the record of a domain needs, once the DNS is slow.
+func (e *evaluation) prefetchQueries(record *Record, domain string) {
+	if !e.prefetched && e.slow() {
+		e.prefetched = true // including the records to which this one leads
+		e.prefetch.follow(record, domain)
 	}
 }
 
 // count counts a term that needs the DNS, and the lookup of the client's names if it uses the macro p.
 func (e *evaluation) count(t *Term, domain string) verdict {
 	if e.counted += t.Cost(); e.counted > e.maxLookups {
-		return because(Permerror, "%s in the record of %s exceeds the limit of %d DNS lookups", t.Raw, domain, e.maxLookups)
+		return newVerdict(Permerror, "%s in the record of %s exceeds the limit of %d DNS lookups",
+			t.Raw, domain, e.maxLookups)
 	}
 	return verdict{}
 }
 
 func (e *evaluation) void(t *Term, domain string) verdict {
 	if e.voids++; e.voids > e.maxVoids {
-		return because(Permerror, "%s in the record of %s exceeds the limit of %d void lookups", t.Raw, domain, e.maxVoids)
+		return newVerdict(Permerror, "%s in the record of %s exceeds the limit of %d void lookups", t.Raw, domain, e.maxVoids)
 	}
 	return verdict{}
 }
@@ -132,7 +133,7 @@ func (e *evaluation) match(record *Record, t *Term, domain string) (v verdict, h
 	if !e.asciiLocal && t.Uses("sl") { // RFC 8616 section 4: such terms never match
 		return v, false
 	}
-	e.foresee(record, domain)
+	e.prefetchQueries(record, domain)
 	name := e.target(t, domain)
 	if t.Name == Include {
 		return e.include(name)
@@ -185,7 +186,7 @@ func (e *evaluation) matchHost(t *Term, name string) (found int, hit bool, faile
 		found, hit, err = e.addresses(name, t)
 	}
 	if err != nil {
-		failed = because(Temperror, "%v", err)
+		failed = newVerdict(Temperror, "%v", err)
 	}
 	return found, hit, failed
 }
@@ -196,9 +197,9 @@ func (e *evaluation) matchMX(t *Term, name string) (found int, hit bool, failed 
 	found = len(answer.Records)
 	switch {
 	case AnswerError(answer) != nil:
-		return 0, false, because(Temperror, "%v", AnswerError(answer))
+		return 0, false, newVerdict(Temperror, "%v", AnswerError(answer))
 	case found > MaxMX: // section 4.6.4
-		return 0, false, because(Permerror, "%s has %d MX hosts", name, found)
+		return 0, false, newVerdict(Permerror, "%s has %d MX hosts", name, found)
 	}
 	hosts, asked := MXHosts(answer), false
 	for i, host := range hosts {
@@ -208,7 +209,7 @@ func (e *evaluation) matchMX(t *Term, name string) (found int, hit bool, failed 
 		case hit:
 			return found, true, failed
 		case err != nil:
-			return found, false, because(Temperror, "%v", err)
+			return found, false, newVerdict(Temperror, "%v", err)
 		}
 	}
 	return found, false, failed

@@ -75,9 +75,9 @@ func topLabel(s string) string {
 	return ""
 }
 
-// fit shortens an expanded name to the length that the DNS allows by dropping labels from the left (RFC 7208 section
-// 7.3), and cuts the final dot.
-func fit(name string) string {
+// truncateName shortens an expanded name to the length that the DNS allows by dropping labels from the left (RFC
+// 7208 section 7.3), and cuts the final dot.
+func truncateName(name string) string {
 	name = strings.TrimSuffix(name, ".")
 	for len(name) > maxName {
 		_, rest, ok := strings.Cut(name, ".")

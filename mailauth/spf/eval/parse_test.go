@@ -179,6 +179,6 @@ func TestExpand(t *testing.T) {
 		got := m.expand(func(letter byte) string { return tt.run.value(letter, tt.run.sender) })
 		require.Equal(t, tt.want, got, tt.macro)
 	}
-	require.True(t, strings.HasSuffix(fit(strings.Repeat("a.", 200)+"b.example.com"), ".b.example.com"))
-	require.Len(t, fit(strings.Repeat("x.", 200)+"com"), 253)
+	require.True(t, strings.HasSuffix(truncateName(strings.Repeat("a.", 200)+"b.example.com"), ".b.example.com"))
+	require.Len(t, truncateName(strings.Repeat("x.", 200)+"com"), 253)
 }

@@ -226,9 +226,9 @@ func (t *Term) Expand(domain string, value func(letter byte) string) string {
 	case t.Value == "":
 		return domain
 	case t.spec == nil:
-		return fit(t.Value)
+		return truncateName(t.Value)
 	default:
-		return fit(t.spec.expand(value))
+		return truncateName(t.spec.expand(value))
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// A seam is a place in a record where two terms, or two records, run together because a space is missing.
-type seam struct {
+// A missingSpace is a place in a record where two terms, or two records, run together because a space is missing.
+type missingSpace struct {
 	offset int    // of the following text
 	head   string // the preceding term, as far as it is in the same string
 	text   string // the following text: a term, or v=spf1
@@ -23,28 +23,28 @@ type seam struct {
 
 var termStart = kit.Regexp(`(?i)[-+~?]?(?:include:|exists:|ip4:|ip6:|mx:|a:|redirect=|exp=)|v=spf1`)
 
-// seams finds where spaces are missing: between two character-strings of which the second begins with a term, and
-// where a whole term is followed by a text that can only begin another.
-func seams(record string, parts []string) []seam {
-	var list []seam
+// findMissingSpaces finds where spaces are missing: between two character-strings of which the second begins with
+// a term, and where a whole term is followed by a text that can only begin another.
+func findMissingSpaces(record string, parts []string) []missingSpace {
+	var list []missingSpace
 	offset := 0
 	for i, part := range parts {
-		if i > 0 && torn(record, offset, part) {
-			list = append(list, seam{offset: offset, text: firstTerm(part), part: i + 1})
+		if i > 0 && isSplitTerm(record, offset, part) {
+			list = append(list, missingSpace{offset: offset, text: firstTerm(part), part: i + 1})
 		}
 		offset += len(part)
 	}
 	for begin := 0; begin < len(record); {
 		word := firstTerm(record[begin:])
 		for _, n := range starts(word) {
-			at := func(s seam) bool { return s.offset == begin+n }
+			at := func(s missingSpace) bool { return s.offset == begin+n }
 			if !slices.ContainsFunc(list, at) {
-				list = append(list, seam{offset: begin + n, text: word[n:]})
+				list = append(list, missingSpace{offset: begin + n, text: word[n:]})
 			}
 		}
 		begin += len(word) + 1
 	}
-	slices.SortFunc(list, func(a, b seam) int { return a.offset - b.offset })
+	slices.SortFunc(list, func(a, b missingSpace) int { return a.offset - b.offset })
 	for i := range list {
 		begin := strings.LastIndexByte(record[:list[i].offset], ' ') + 1
 		if i > 0 {
@@ -79,15 +79,15 @@ func isTerm(text string) bool {
 }
 
 // separated puts spaces into a record where they are missing.
-func separated(record string, list []seam) string {
+func separated(record string, list []missingSpace) string {
 	for _, s := range slices.Backward(list) {
 		record = record[:s.offset] + " " + record[s.offset:]
 	}
 	return record
 }
 
-// endless returns a record without all, merged into one, so that receivers would reach every term.
-func endless(text string) string {
+// withoutAll returns a record without all, merged into one, so that receivers would reach every term.
+func withoutAll(text string) string {
 	record, _ := eval.Parse(text)
 	record.Terms = slices.DeleteFunc(record.Terms, func(t eval.Term) bool {
 		return t.Name == eval.All || t.Unknown == "v"
@@ -105,19 +105,19 @@ func parted(word string) []string {
 	return append(list, word[last:])
 }
 
-// torn reports whether two character-strings are joined without a blank and the second begins with a term.
-func torn(record string, offset int, second string) bool {
+// isSplitTerm reports whether two character-strings are joined without a blank and the second begins with a term.
+func isSplitTerm(record string, offset int, second string) bool {
 	if offset == 0 || second == "" || second[0] == ' ' || record[offset-1] == ' ' {
 		return false
 	}
 	whole, faults := eval.Parse(version + " " + firstTerm(record[strings.LastIndexByte(record[:offset], ' ')+1:]))
 	apart := len(faults) > 0 || len(whole.Terms) == 1 &&
-		(termFault(&whole.Terms[0]) != "" || strange(whole.Terms[0].Value))
+		(termFault(&whole.Terms[0]) != "" || hasUnknownTLD(whole.Terms[0].Value))
 	return beginsTerm(second, apart)
 }
 
-// strange reports whether a name is not below a known top-level domain.
-func strange(name string) bool {
+// hasUnknownTLD reports whether a name is not below a known top-level domain.
+func hasUnknownTLD(name string) bool {
 	suffix, icann := publicsuffix.PublicSuffix(strings.ToLower(strings.TrimSuffix(name, ".")))
 	return strings.Contains(name, ".") && !strings.Contains(name, "%") && !icann && !strings.Contains(suffix, ".")
 }
@@ -141,7 +141,7 @@ func firstTerm(s string) string {
 
 // joins reports whether a space is missing within a part of the record: other faults there are symptoms.
 func (e *evidence) joins(begin, end int) bool {
-	return slices.ContainsFunc(e.seams, func(s seam) bool { return begin < s.offset && s.offset < end })
+	return slices.ContainsFunc(e.missingSpaces, func(s missingSpace) bool { return begin < s.offset && s.offset < end })
 }
 
 // symptom reports whether a fault at a term, or at a record that the term refers to, is caused by a missing space.
@@ -154,7 +154,7 @@ func (e *evidence) symptom(n *Node, t *eval.Term) bool {
 
 // joints finds places where two strings join to one term, although the second looks like the beginning of a term.
 func joints(e *evidence) rule.Failures {
-	return rule.FailEach(e.seams, func(s seam) rule.Failures {
+	return rule.FailEach(e.missingSpaces, func(s missingSpace) rule.Failures {
 		if s.part == 0 || strings.EqualFold(s.text, version) {
 			return nil
 		}
@@ -167,7 +167,7 @@ func joints(e *evidence) rule.Failures {
 
 // runTogether finds terms that run together within a string.
 func runTogether(e *evidence) rule.Failures {
-	return rule.FailEach(e.seams, func(s seam) rule.Failures {
+	return rule.FailEach(e.missingSpaces, func(s missingSpace) rule.Failures {
 		if s.part > 0 || strings.EqualFold(s.text, version) {
 			return nil
 		}
@@ -182,9 +182,9 @@ func runTogether(e *evidence) rule.Failures {
 // joinedRecords finds a second v=spf1 in the record.
 func joinedRecords(e *evidence) rule.Failures {
 	list := inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
-		return blameIf(t.Unknown == "v", n, t, "%q appears again at byte %d.", phrase.Quote(t.Raw), t.Offset)
+		return failTermIf(t.Unknown == "v", n, t, "%q appears again at byte %d.", phrase.Quote(t.Raw), t.Offset)
 	})(e)
-	return append(list, rule.FailEach(e.seams, func(s seam) rule.Failures {
+	return append(list, rule.FailEach(e.missingSpaces, func(s missingSpace) rule.Failures {
 		if !strings.EqualFold(s.text, version) {
 			return nil
 		}

@@ -78,7 +78,7 @@ func TestRepair(t *testing.T) {
 			if one := &record.Terms[i]; one.Offset == faults[0].Begin {
 				got := repair(one, &faults[0])
 				if tt.want != "" && got == "" {
-					got = mendTerm(one.Raw) // which does not use the error
+					got = correctTerm(one.Raw) // which does not use the error
 				}
 				require.Equal(t, tt.want, got, tt.text)
 			}

@@ -61,8 +61,8 @@ func TestSeams(t *testing.T) {
 	require.Equal(t, "v=spf1 include:good.example.net ~all", r.Recommendations[0].SuggestedValue)
 	for _, text := range []string{"v=spf1 ip6:2001:db8::a:1 ip6:2001:db8::1a:b -all", "v=spf1 x=include:a.example -all", "v=spf1 include:include:a.example -all", "v=spf1 moo=v=spf1 -all",
 		"v=spf1 exp=exp.example -all", "v=spf1 include:v=spf1.example -all", "v=spf1 -include:a.example -all"} {
-		require.Empty(t, seams(text, []string{text}), text)
+		require.Empty(t, findMissingSpaces(text, []string{text}), text)
 	}
 	text := fmt.Sprintf("v=spf1 include:%s", strings.Repeat("a", 240))
-	require.Empty(t, seams(text+"b.example -all", []string{text, "b.example -all"}))
+	require.Empty(t, findMissingSpaces(text+"b.example -all", []string{text, "b.example -all"}))
 }

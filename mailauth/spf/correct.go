@@ -17,10 +17,10 @@ import (
 
 const version = "v=spf1"
 
-// mend returns the record that a text was probably meant to be: one with valid syntax that lists the same senders. It
-// reports whether an include without a domain, whose target is unknown, was dropped. It returns an empty record if
-// the intended one is unknown, such as for a prefix length out of bounds.
-func mend(text string) (record string, lost bool) {
+// correctRecord returns the record that a text was probably meant to be: one with valid syntax that lists the same
+// senders. It reports whether an include without a domain, whose target is unknown, was dropped. It returns an
+// empty record if the intended one is unknown, such as for a prefix length out of bounds.
+func correctRecord(text string) (record string, lost bool) {
 	rest, ok := cutVersion(cleaned(text))
 	if !ok {
 		return "", false
@@ -32,7 +32,7 @@ func mend(text string) (record string, lost bool) {
 		record += " " + strings.Join(parted(word), " ")
 	}
 	for range 4 { // one error may hide another
-		next, changed, left := mendTerms(record)
+		next, changed, left := correctTerms(record)
 		lost = lost || left
 		if !changed {
 			break
@@ -44,15 +44,15 @@ func mend(text string) (record string, lost bool) {
 	return valid(record), lost
 }
 
-// mendTerms replaces the terms of a record that are invalid, or whose names cannot exist, and drops those without
+// correctTerms replaces the terms of a record that are invalid, or whose names cannot exist, and drops those without
 // effect: a second exp, and an include without a domain, which counts as lost. It returns an empty text if a
 // replacement is unknown.
-func mendTerms(text string) (mended string, changed, lost bool) {
+func correctTerms(text string) (mended string, changed, lost bool) {
 	record, faults := eval.Parse(text)
 	list := []string{version}
 	for i := range record.Terms {
 		t := &record.Terms[i]
-		if head, tail, ok := swallowed(record, t); ok {
+		if head, tail, ok := cutSwallowedAll(record, t); ok {
 			list, changed = append(list, head, tail), true
 			continue
 		}
@@ -67,7 +67,7 @@ func mendTerms(text string) (mended string, changed, lost bool) {
 				s = repair(t, &faults[i])
 			}
 		}
-		s = cmp.Or(s, mendTerm(t.Raw))
+		s = cmp.Or(s, correctTerm(t.Raw))
 		void := t.Name == eval.Include && t.Value == ""
 		switch {
 		case void || t.Name == eval.Exp && repeated(faults, t):
@@ -139,7 +139,7 @@ func repair(t *eval.Term, f *eval.SyntaxError) string {
 func meantMechanism(raw string) (meant eval.Name, value string) {
 	raw = strings.TrimLeft(raw, "+-~?")
 	end := strings.IndexAny(raw+":", ":/")
-	meant, value = spelled(raw[:end]), raw[end:]
+	meant, value = correctName(raw[:end]), raw[end:]
 	if rest := strings.TrimLeft(value, ":"); rest != "" && rest[0] != '/' {
 		value = separator(meant) + rest
 	}
@@ -148,24 +148,24 @@ func meantMechanism(raw string) (meant eval.Name, value string) {
 
 var bareMacro = kit.Regexp(`%([slodiphvSLODIPHV])`)
 
-// mendTerm returns the probable intent of one term, which may be several terms; empty if unknown.
-func mendTerm(raw string) string {
+// correctTerm returns the probable intent of one term, which may be several terms; empty if unknown.
+func correctTerm(raw string) string {
 	sign := raw[:len(raw)-len(strings.TrimLeft(raw, "+-~?"))]
 	if len(sign) > 1 {
 		sign = sign[len(sign)-1:]
 	}
 	rest := strings.TrimRight(strings.TrimLeft(raw, "+-~?"), ".,;")
-	if name := strings.TrimRight(rest, "+-~?"); name != rest && sign == "" && spelled(name) == eval.All {
+	if name := strings.TrimRight(rest, "+-~?"); name != rest && sign == "" && correctName(name) == eval.All {
 		sign, rest = rest[len(name):][:1], name // it is at the end
 	}
 	end := strings.IndexAny(rest, ":=/")
 	if end < 0 {
 		end = len(rest)
 	}
-	name := spelled(rest[:end])
+	name := correctName(rest[:end])
 	switch {
 	case name == "" && familyOf(bare(rest)) != 0:
-		return mendNetwork(sign, rest)
+		return correctNetwork(sign, rest)
 	case name == "":
 		return ""
 	}
@@ -180,7 +180,7 @@ func mendTerm(raw string) string {
 	case name == eval.All || value == "":
 		return term(sign + string(name))
 	case name == eval.IP4 || name == eval.IP6:
-		return mendNetwork(sign, strings.TrimLeft(value, "/"))
+		return correctNetwork(sign, strings.TrimLeft(value, "/"))
 	case strings.Contains(value, "%"):
 		return term(sign + string(name) + ":" + bareMacro().ReplaceAllString(value, "%{$1}"))
 	case (name == eval.A || name == eval.MX) && !strings.HasPrefix(value, "/"):
@@ -217,8 +217,8 @@ func hostOf(value string) string {
 	return eval.ALabels(strings.Trim(value, "."))
 }
 
-// mendNetwork returns the terms for a network in a notation that SPF does not define.
-func mendNetwork(sign, value string) string {
+// correctNetwork returns the terms for a network in a notation that SPF does not define.
+func correctNetwork(sign, value string) string {
 	address, length, slash := strings.Cut(value, "/")
 	address = strings.Trim(address, ".[]")
 	if from, to, ok := strings.Cut(address, "-"); ok && !slash && familyOf(from) != 0 {
@@ -318,8 +318,8 @@ func familyOf(s string) int {
 	}
 }
 
-// swallowed cuts the all from a name that was probably meant to end before it, in a record without all.
-func swallowed(r *eval.Record, t *eval.Term) (head, tail string, ok bool) {
+// cutSwallowedAll cuts the all from a name that was probably meant to end before it, in a record without all.
+func cutSwallowedAll(r *eval.Record, t *eval.Term) (head, tail string, ok bool) {
 	head, ok = eval.CutAll(t.Raw)
 	if !ok || !t.Valid || t.Value == "" || t.Unknown != "" || t.Network.IsValid() || r.Find(eval.All) != nil {
 		return "", "", false
