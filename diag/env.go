@@ -11,7 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"net"
-	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -149,34 +148,6 @@ func Shared[T any](e *Env, key any, make func() T) T {
 	return v.(T)
 }
 
-// Upstream returns a resolver that asks the given servers through the environment's network. It is made once for
-// each id to reuse its connections: an id always identifies the same servers. The guard does not apply, because the
-// servers are the operator's choice; servers to which a caller's input leads are dialled through [Env.DialAddr].
-func (e *Env) Upstream(id string, servers ...resolver.Server) Resolver {
-	e = e.source()
-	if r, ok := e.clients.Load(id); ok {
-		return r.(Resolver)
-	}
-	var made Resolver = &resolver.Client{
-		Servers: servers, Dial: e.Dial, Lookup: e.lookUpServer, Roots: e.Roots, Clock: e.Now,
-	}
-	if _, ok := e.Resolver.(delegator); ok {
-		made = &withheld{made, e}
-	}
-	r, _ := e.clients.LoadOrStore(id, made)
-	return r.(Resolver)
-}
-
-// lookUpServer finds the addresses of a name server that is given by name.
-func (e *Env) lookUpServer(ctx context.Context, host string) ([]netip.Addr, error) {
-	answers := LookupAddresses(ctx, e, host)
-	addrs := answers.All()
-	if len(addrs) == 0 {
-		return nil, &NoAddressError{Host: host, Err: answers.Err()}
-	}
-	return addrs, nil
-}
-
 // TLSConfig returns a new configuration for a TLS client that trusts the environment's authorities at
 // the environment's time. The server is to prove that it is serverName, a host name or IP address.
 func (e *Env) TLSConfig(serverName string) *tls.Config {
@@ -254,54 +225,6 @@ func (e *Env) allowed(q *dns.Msg) error {
 		return e.Published(q.Question[0].Name)
 	}
 	return nil
-}
-
-// Iterator returns an iterator that walks from the root servers of the environment through its network.
-// Name servers that are found in the DNS are dialled through the guard, and those that it refuses are
-// skipped; the root servers are the operator's choice. No server is queried for names that are not published yet,
-// see [Env.Undelegated].
-func (e *Env) Iterator() *resolver.Iterator {
-	e = e.orReal()
-	roots := map[netip.Addr]bool{}
-	for _, server := range e.RootServers {
-		for _, ip := range server.Addrs {
-			roots[ip.Unmap()] = true
-		}
-	}
-	client := &resolver.Client{AsIs: true, Case0x20: true, Attempts: 1, Dial: e.dialServer(roots)}
-	return &resolver.Iterator{
-		Ask: func(ctx context.Context, server resolver.Server, q *dns.Msg) (*dns.Msg, error) {
-			if err := e.allowed(q); err != nil {
-				return nil, err
-			}
-			return client.Ask(ctx, server, q)
-		},
-		Roots: e.RootServers,
-		Check: func(addr netip.AddrPort) error {
-			if roots[addr.Addr()] {
-				return nil
-			}
-			return e.Guard.Check(addr, DNSPorts)
-		},
-	}
-}
-
-// dialServer dials name servers: through the guard unless they are root servers of the operator.
-func (e *Env) dialServer(roots map[netip.Addr]bool) func(context.Context, string, string) (net.Conn, error) {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		addr, err := netip.ParseAddrPort(address)
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case !roots[addr.Addr()]:
-			return e.DialAddr(ctx, network, addr, DNSPorts)
-		case e.Dial != nil:
-			return e.Dial(ctx, network, address)
-		default:
-			return new(net.Dialer).DialContext(ctx, network, address)
-		}
-	}
 }
 
 // ForgetLists makes the lists of [Env.Data] be read again, each when it is needed next.

@@ -12,7 +12,7 @@
 // "shared declarative refresh steps"). [Request].Next makes a fetch follow them; [Refresh] and [ParseRefresh] read
 // them.
 //
-// Server output is parsed as browsers do. A Location is read by the URL Standard ([diag.URL.Read]), and
+// Server output is parsed as browsers do. A Location is read by the URL Standard ([input.URL.Read]), and
 // [Hop].Oddities says what RFC 3986 does not allow in it. Lines that no head of HTTP/1.1 may have are [Hop].Faults,
 // and the rest of the head is read; strict clients such as net/http refuse the whole answer. A Content-Encoding that
 // is not registered leaves the body as it came ([Result].Coding).

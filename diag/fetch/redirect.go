@@ -24,7 +24,7 @@ func redirects(status int) bool {
 }
 
 // resolve returns the URL to which a reference in an answer leads, such as a Location (RFC 9110 section 10.2.2). It is
-// read as browsers do, see [diag.URL.Read].
+// read as browsers do, see [input.URL.Read].
 func resolve(base diag.URL, ref string) (diag.URL, input.Oddities, *Error) {
 	next, odd, err := base.Read(ref)
 	if err != nil {

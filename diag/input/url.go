@@ -19,7 +19,7 @@ const MaxURL = 8192
 // name or password, at most [MaxURL] octets (RFC 9110 section 4.2). It is parsed once and normalised: two
 // URLs are equal if and only if their texts are. Its zero value is no URL. URLs decode from JSON.
 //
-// A URL says nothing of whether its host and port may be reached: the [Guard] is asked when dialling.
+// A URL says nothing of whether its host and port may be reached: the Guard of package diag is asked when dialling.
 type URL struct {
 	text   string
 	scheme string
