@@ -3,7 +3,6 @@ package headers
 import (
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -82,20 +81,40 @@ func (s *SecurityHeaders) list() []*Header {
 		&s.CrossOriginResourcePolicy}
 }
 
-// protecting are the fields in the order of list, each with the beginning of the codes that concern it.
+// protecting are the fields in the order of list, each with the codes that concern it.
 var protecting = []struct {
-	name, codes string
-	rate        func(*evidence) (valid bool, strength Strength)
+	name  string
+	rate  func(*evidence) (valid bool, strength Strength)
+	codes []diag.Code
 }{
-	{"Strict-Transport-Security", "headers.hsts.", (*evidence).rateHSTS},
-	{"Content-Security-Policy", "headers.csp.", (*evidence).ratePolicy},
-	{"X-Frame-Options", "headers.frame_options.", (*evidence).rateFraming},
-	{"X-Content-Type-Options", "headers.content_type_options.", (*evidence).rateSniffing},
-	{"Referrer-Policy", "headers.referrer.", (*evidence).rateReferrer},
-	{"Permissions-Policy", "headers.permissions.", (*evidence).rateFeatures},
-	{"Cross-Origin-Opener-Policy", "headers.opener.", rateOpener},
-	{"Cross-Origin-Embedder-Policy", "headers.embedder.", rateEmbedder},
-	{"Cross-Origin-Resource-Policy", "headers.resource.", rateResource},
+	{"Strict-Transport-Security", (*evidence).rateHSTS, []diag.Code{
+		"headers.hsts.duplicate", "headers.hsts.invalid", "headers.hsts.missing", "headers.hsts.over_http",
+		"headers.hsts.short", "headers.hsts.zero",
+	}},
+	{"Content-Security-Policy", (*evidence).ratePolicy, []diag.Code{
+		"headers.csp.ancestors", "headers.csp.base", "headers.csp.blocks", "headers.csp.comma",
+		"headers.csp.deprecated", "headers.csp.insecure", "headers.csp.long", "headers.csp.meta",
+		"headers.csp.meta.directive", "headers.csp.missing", "headers.csp.nonce", "headers.csp.nonce.short",
+		"headers.csp.objects", "headers.csp.repeated", "headers.csp.report_only",
+		"headers.csp.scripts.broad", "headers.csp.scripts.bypass", "headers.csp.scripts.dynamic",
+		"headers.csp.scripts.eval", "headers.csp.scripts.handlers", "headers.csp.scripts.inline",
+		"headers.csp.scripts.unrestricted", "headers.csp.syntax",
+	}},
+	{"X-Frame-Options", (*evidence).rateFraming, []diag.Code{
+		"headers.frame_options.conflict", "headers.frame_options.invalid", "headers.frame_options.missing",
+	}},
+	{"X-Content-Type-Options", (*evidence).rateSniffing, []diag.Code{
+		"headers.content_type_options.invalid", "headers.content_type_options.missing",
+	}},
+	{"Referrer-Policy", (*evidence).rateReferrer, []diag.Code{
+		"headers.referrer.insecure", "headers.referrer.invalid", "headers.referrer.leaks",
+	}},
+	{"Permissions-Policy", (*evidence).rateFeatures, []diag.Code{
+		"headers.permissions.ignored", "headers.permissions.invalid", "headers.permissions.misspelled",
+	}},
+	{"Cross-Origin-Opener-Policy", rateOpener, []diag.Code{"headers.opener.invalid"}},
+	{"Cross-Origin-Embedder-Policy", rateEmbedder, []diag.Code{"headers.embedder.invalid"}},
+	{"Cross-Origin-Resource-Policy", rateResource, []diag.Code{"headers.resource.invalid"}},
 }
 
 // securityHeaders rates the fields, and gives each its findings.
@@ -110,7 +129,7 @@ func (e *evidence) securityHeaders(findings []diag.Finding) (s SecurityHeaders) 
 			h.Valid, h.Strength = field.rate(e)
 		}
 		for _, f := range findings {
-			if strings.HasPrefix(string(f.Code), field.codes) {
+			if slices.Contains(field.codes, f.Code) {
 				h.Findings = append(h.Findings, f)
 			}
 		}
