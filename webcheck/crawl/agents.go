@@ -90,9 +90,9 @@ func (e *evidence) robot(c crawler) *robot {
 	return e.robots[slices.IndexFunc(e.robots, func(r *robot) bool { return r.token == c.token })]
 }
 
-func (e *evidence) google() *robot { return e.robot(crawlers[googleDesktop]) }
-func (e *evidence) bing() *robot   { return e.robot(crawlers[bing]) }
-func (e *evidence) asked() *robot  { return e.robot(e.agent) }
+func (e *evidence) google() *robot    { return e.robot(crawlers[googleDesktop]) }
+func (e *evidence) bing() *robot      { return e.robot(crawlers[bing]) }
+func (e *evidence) requested() *robot { return e.robot(e.agent) }
 
 // agents reports for each crawler what it may do, as far as it is known.
 func (e *evidence) agents() []AgentReport {

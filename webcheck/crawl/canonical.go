@@ -122,7 +122,7 @@ func (g *gatherer) fetchTarget(ctx context.Context) error {
 	g.target = t
 	u, err := diag.ParseURL(url)
 	switch {
-	case g.left(timeout) < leastTime:
+	case g.remaining(timeout) < leastTime:
 		t.leftOut = "time ran out"
 		return nil
 	case err != nil:
@@ -145,7 +145,7 @@ func (g *gatherer) fetchTarget(ctx context.Context) error {
 	}
 	t.result, err = fetch.Do(ctx, g.env, fetch.Request{
 		URL: u, UserAgent: g.agent.header, Header: http.Header{"Accept": {accept}}, MaxBytes: maxTarget,
-		Timeout: g.left(timeout), AllowUntrusted: true,
+		Timeout: g.remaining(timeout), AllowUntrusted: true,
 	})
 	if err != nil || t.final() == nil {
 		return err

@@ -80,13 +80,13 @@ type Timings struct {
 	TTFBMS    int64 `json:"ttfb_ms" min:"0" doc:"from the request to the first byte of the answer"`
 	TotalMS   int64 `json:"total_ms" min:"0" doc:"of all that, and of the body"`
 
-	told bool // so that zeros are not absent
+	known bool // so that zeros are not absent
 }
 
 // UnmarshalJSON reads what is there, zeros included.
 func (t *Timings) UnmarshalJSON(data []byte) error {
 	type plain Timings
-	t.told = true
+	t.known = true
 	return json.Unmarshal(data, (*plain)(t))
 }
 
@@ -197,13 +197,13 @@ type TextReport struct {
 	Words   int `json:"words" min:"0" doc:"words by the rules of Unicode (UAX 29)"`
 	Percent int `json:"text_to_html_percent" min:"0" max:"100" doc:"share of visible text in the HTML"`
 
-	told bool // so that zeros are not absent
+	known bool // so that zeros are not absent
 }
 
 // UnmarshalJSON reads what is there, zeros included.
 func (t *TextReport) UnmarshalJSON(data []byte) error {
 	type plain TextReport
-	t.told = true
+	t.known = true
 	return json.Unmarshal(data, (*plain)(t))
 }
 
@@ -263,7 +263,7 @@ func (e *evidence) report(ended time.Time) *Report {
 		e.describe(r)
 	} else if h := e.final(); h != nil && e.result.Err == nil && len(e.result.Body) == 0 &&
 		slices.Contains(htmlTypes, e.mediaType) {
-		r.Text = TextReport{told: true}
+		r.Text = TextReport{known: true}
 	}
 	return r
 }
@@ -320,7 +320,7 @@ func (e *evidence) describe(r *Report) {
 		}
 	}
 	r.Scripts, r.Stylesheets = &p.Counts.Scripts, &p.Counts.Stylesheets
-	r.Text = TextReport{Words: e.words, told: true}
+	r.Text = TextReport{Words: e.words, known: true}
 	if n := len(e.result.Body); n > 0 {
 		r.Text.Percent = min(100, 100*p.TextBytes/n)
 	}

@@ -120,7 +120,7 @@ func (e *evidence) digest() {
 		e.readAnswer()
 	}
 	e.learnRobots()
-	e.effect = e.asked().effect
+	e.effect = e.requested().effect
 }
 
 // readAnswer reads the header and the page.

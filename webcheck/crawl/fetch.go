@@ -80,8 +80,8 @@ func gather(ctx context.Context, env *diag.Env, req Request, agent crawler) (*ev
 	return e, nil
 }
 
-// left is the time that is left for one request.
-func (g *gatherer) left(limit time.Duration) time.Duration {
+// remaining is the time that is left for one request.
+func (g *gatherer) remaining(limit time.Duration) time.Duration {
 	return max(min(limit, time.Until(g.end)), time.Millisecond)
 }
 
@@ -102,7 +102,7 @@ func (g *gatherer) follow(ctx context.Context) error {
 		}
 		r, err := fetch.Do(ctx, g.env, fetch.Request{
 			URL: g.url, UserAgent: g.agent.header, Header: http.Header{"Accept": {accept}},
-			MaxBytes: g.request.MaxBytes, Timeout: g.left(timeout), AllowUntrusted: true,
+			MaxBytes: g.request.MaxBytes, Timeout: g.remaining(timeout), AllowUntrusted: true,
 		})
 		if err != nil {
 			return err
@@ -164,7 +164,7 @@ func (g *gatherer) robots(ctx context.Context, u diag.URL) (*robotsTxt, error) {
 	}
 	file.result, err = fetch.Do(ctx, g.env, fetch.Request{
 		URL: at, UserAgent: g.agent.header, Header: http.Header{"Accept": {"text/plain,*/*;q=0.8"}},
-		MaxRedirects: maxRobotsRedirects, MaxBytes: robots.MaxBytes + 1, Timeout: g.left(robotsTimeout),
+		MaxRedirects: maxRobotsRedirects, MaxBytes: robots.MaxBytes + 1, Timeout: g.remaining(robotsTimeout),
 		AllowUntrusted: true,
 	})
 	if err != nil {
@@ -268,7 +268,7 @@ func (r *Request) crawler() (crawler, error) {
 		case !ok:
 			return c, input.Invalid("user_agent", "must be one of %s", strings.Join(agent.Values(), ", "))
 		case s != "":
-			return c, input.Invalid("user_agent_string", "makes sense only beside user_agent custom")
+			return c, input.Invalid("user_agent_string", "is used only with user_agent custom")
 		}
 		return c, nil
 	}

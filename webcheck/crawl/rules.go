@@ -104,7 +104,7 @@ var indexRules = rule.Rules[*evidence]{{
 		return served(e) && slices.ContainsFunc(e.robots, func(r *robot) bool { return r.effect.NoIndex })
 	},
 	Fails: func(e *evidence) rule.Failures {
-		for _, r := range []*robot{e.asked(), e.google(), e.bing()} {
+		for _, r := range []*robot{e.requested(), e.google(), e.bing()} {
 			if r.effect.NoIndex && !r.decision.Allowed {
 				return rule.Fail("Indexing is forbidden by %s, but robots.txt keeps %s from fetching the page.",
 					e.said(r.crawler, noIndex), r.name)
@@ -149,7 +149,7 @@ var indexRules = rule.Rules[*evidence]{{
 }, {
 	Code: "crawl.refresh", Severity: diag.Warning, Weight: 2, Ref: htmlStandard + "4.2.5.3",
 	Title: "Page redirects with a refresh", Requirement: "The page does not redirect by a refresh",
-	Advice: "Redirect with status 301 or 308 instead: crawlers see it at once, and the back button works.",
+	Advice: "Redirect with status 301 or 308 instead: crawlers see it immediately, and the back button works.",
 	When:   (*evidence).judged,
 	Fails: func(e *evidence) rule.Failures {
 		r, ok := e.page.Refresh()

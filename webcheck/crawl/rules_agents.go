@@ -12,8 +12,8 @@ import (
 	"github.com/diagkit/diagkit/webcheck/internal/robots"
 )
 
-// unseen is the consequence for a noindex in a page that must not be fetched.
-const unseen = " Crawlers do not see a noindex in a page that they may not fetch."
+// unseenNoIndex is the consequence for a noindex in a page that must not be fetched.
+const unseenNoIndex = " Crawlers do not see a noindex in a page that they may not fetch."
 
 // forbidden says by what a crawler is kept from the page.
 func (e *evidence) forbidden(r *robot) rule.Failures {
@@ -33,16 +33,16 @@ func (e *evidence) forbidden(r *robot) rule.Failures {
 	return rule.Failures{{Detail: detail, Target: "robots.txt", Suggested: r.allowRule()}}
 }
 
-// adding adds a sentence to the detail of failures.
-func adding(f rule.Failures, sentence string) rule.Failures {
+// appendDetail adds a sentence to the detail of failures.
+func appendDetail(f rule.Failures, sentence string) rule.Failures {
 	for i := range f {
 		f[i].Detail += sentence
 	}
 	return f
 }
 
-// others says what the robots.txt decides for the other crawlers.
-func (e *evidence) others() string {
+// describeOthers says what the robots.txt decides for the other crawlers.
+func (e *evidence) describeOthers() string {
 	var may, mayNot []string
 	for _, r := range e.robots {
 		switch {
@@ -65,11 +65,11 @@ func (e *evidence) others() string {
 
 // onlyOthers reports whether the crawler that was asked for is kept from the page, and Google's is not.
 func (e *evidence) onlyOthers() bool {
-	return !e.asked().decision.Allowed && e.google().decision.Allowed
+	return !e.requested().decision.Allowed && e.google().decision.Allowed
 }
 
 // askedMay reports whether the crawler that was asked for may fetch the page: if not, that finding names the others.
-func askedMay(e *evidence) bool { return alive(e) && e.asked().decision.Allowed }
+func askedMay(e *evidence) bool { return alive(e) && e.requested().decision.Allowed }
 
 var agentRules = rule.Rules[*evidence]{{
 	Code: "crawl.robots.disallowed", Severity: diag.Error, NoScore: true, Weight: 10,
@@ -77,7 +77,9 @@ var agentRules = rule.Rules[*evidence]{{
 	Title: "robots.txt forbids crawling the page", Requirement: "robots.txt allows the crawler to fetch the page",
 	Advice: "Allow the page in the same group of robots.txt if the page is to be found in search engines.",
 	When:   func(e *evidence) bool { return alive(e) && !e.onlyOthers() },
-	Fails:  func(e *evidence) rule.Failures { return adding(e.forbidden(e.asked()), e.others()+unseen) },
+	Fails: func(e *evidence) rule.Failures {
+		return appendDetail(e.forbidden(e.requested()), e.describeOthers()+unseenNoIndex)
+	},
 }, {
 	Code: "crawl.robots.others", Severity: diag.Warning, NoScore: true, Weight: 5,
 	DependsOn: []diag.Code{"crawl.robots.unreachable"}, Ref: "RFC 9309 section 2.2.1",
@@ -89,7 +91,7 @@ var agentRules = rule.Rules[*evidence]{{
 		if !e.onlyOthers() {
 			return nil
 		}
-		return adding(e.forbidden(e.asked()), e.others())
+		return appendDetail(e.forbidden(e.requested()), e.describeOthers())
 	},
 }, {
 	Code: "crawl.google.disallowed", Severity: diag.Error, Weight: 10,
@@ -97,20 +99,20 @@ var agentRules = rule.Rules[*evidence]{{
 	Ref:       googleDoc + "How Google interprets the robots.txt specification",
 	Title:     "Google may not crawl the page (robots.txt)", Requirement: "Google may crawl the page",
 	Advice: "Allow the page in the same group of robots.txt if Google should list the page.", When: askedMay,
-	Fails: func(e *evidence) rule.Failures { return adding(e.forbidden(e.google()), unseen) },
+	Fails: func(e *evidence) rule.Failures { return appendDetail(e.forbidden(e.google()), unseenNoIndex) },
 }, {
 	Code: "crawl.bing.disallowed", Severity: diag.Warning, Weight: 5,
 	DependsOn: []diag.Code{"crawl.robots.unreachable"}, Ref: "RFC 9309 section 2.2.1",
 	Title: "Bing may not crawl the page (robots.txt)", Requirement: "Bing may crawl the page",
 	Advice: "Allow the page in the same group of robots.txt if Bing should list the page.", When: askedMay,
-	Fails: func(e *evidence) rule.Failures { return adding(e.forbidden(e.bing()), unseen) },
+	Fails: func(e *evidence) rule.Failures { return appendDetail(e.forbidden(e.bing()), unseenNoIndex) },
 }}
 
 // indexed reports whether the crawler that was asked for may index the page: if not, that is said of all.
 func indexed(e *evidence) bool { return served(e) && !e.effect.NoIndex }
 
-// kept says by what a crawler is kept from indexing the page.
-func (e *evidence) kept(r *robot) rule.Failures {
+// noIndexFailures says by what a crawler is kept from indexing the page.
+func (e *evidence) noIndexFailures(r *robot) rule.Failures {
 	return rule.FailIf(r.effect.NoIndex, "%s may not index %s: that is forbidden by %s.%s", r.name, e.url,
 		e.said(r.crawler, noIndex), e.embedded())
 }
@@ -130,14 +132,14 @@ var engineRules = rule.Rules[*evidence]{{
 	Title: "Google may not index the page (noindex)", Requirement: "Google may index the page",
 	Advice: "Remove the noindex for googlebot if Google should list the page.", When: indexed,
 	DependsOn: []diag.Code{"crawl.google.disallowed"},
-	Fails:     func(e *evidence) rule.Failures { return e.kept(e.google()) },
+	Fails:     func(e *evidence) rule.Failures { return e.noIndexFailures(e.google()) },
 }, {
 	Code: "crawl.bing.noindex", Severity: diag.Warning, Weight: 5,
 	Ref:   "Bing Webmaster Tools, Robots meta tags and attributes",
 	Title: "Bing may not index the page (noindex)", Requirement: "Bing may index the page",
 	Advice: "Remove the noindex for bingbot if Bing should list the page.", When: indexed,
 	DependsOn: []diag.Code{"crawl.bing.disallowed"},
-	Fails:     func(e *evidence) rule.Failures { return e.kept(e.bing()) },
+	Fails:     func(e *evidence) rule.Failures { return e.noIndexFailures(e.bing()) },
 }, {
 	Code: "crawl.index.expires", Severity: diag.Info,
 	Ref:         googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",

@@ -30,7 +30,7 @@ func (r *Report) View() *view.View {
 	words, s, l, i := phrase.Count(r.Text.Words, "word"), r.Size, r.Links, r.Images
 	size := fmt.Sprintf("%d KB of HTML", (s.HTMLBytes+1023)/1024) +
 		view.If(s.Encoding != "", ", sent as "+s.Encoding) + view.If(s.Truncated, ", and more")
-	v.Fact("text", view.If(r.Text.told, view.Join(words, size)), "crawl.body", "crawl.size")
+	v.Fact("text", view.If(r.Text.known, view.Join(words, size)), "crawl.body", "crawl.size")
 	v.Fact("links", view.If(l.Items != nil, fmt.Sprintf("%d internal, %d external", l.InternalCount, l.ExternalCount)+
 		view.If(l.NofollowCount > 0, fmt.Sprintf(", %d nofollow", l.NofollowCount))), "crawl.link")
 	v.Fact("images", view.If(i.MissingAlt != nil, fmt.Sprintf("%d, %d without alt", i.Count, i.MissingAltCount)),
@@ -44,7 +44,7 @@ func (r *Report) View() *view.View {
 	} else if len(r.Hops) > 1 {
 		fetch.Draw(v, r.Hops, r.FinalURL.String(), fetch.Error{})
 	}
-	v.BriefIf(v.Mark() == view.Good && r.Text.told, fmt.Sprint(r.StatusCode),
+	v.BriefIf(v.Mark() == view.Good && r.Text.known, fmt.Sprint(r.StatusCode),
 		view.Known(r.Robots.Indexable, "indexable", "not indexable", ""), words)
 	return v
 }

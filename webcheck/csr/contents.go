@@ -59,13 +59,13 @@ type BasicConstraints struct {
 	IsCA    bool `json:"is_ca" doc:"whether a certificate is asked for that may issue others"`
 	PathLen *int `json:"max_path_length,omitempty" min:"0" doc:"how many authorities may follow"`
 
-	told bool // so that zeros are not absent
+	known bool // so that zeros are not absent
 }
 
 // UnmarshalJSON reads what is there, zeros included.
 func (b *BasicConstraints) UnmarshalJSON(data []byte) error {
 	type plain BasicConstraints
-	b.told = true
+	b.known = true
 	return json.Unmarshal(data, (*plain)(b))
 }
 
@@ -284,7 +284,7 @@ func (c *contents) readPurposes(input cryptobyte.String) bool {
 
 func (c *contents) readConstraints(input cryptobyte.String) bool {
 	var body cryptobyte.String
-	b := &BasicConstraints{told: true}
+	b := &BasicConstraints{known: true}
 	if !input.ReadASN1(&body, asn1tag.SEQUENCE) || !readFlag(&body, &b.IsCA) {
 		return false
 	}

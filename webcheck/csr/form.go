@@ -95,7 +95,7 @@ var repairs = []repair{
 	{"it was quoted, as mail programs do", func(text string) string {
 		return quoted().ReplaceAllString(text, "")
 	}},
-	{"it stands in quotation marks", func(text string) string {
+	{"it is in quotation marks", func(text string) string {
 		return quotes().ReplaceAllString(text, "")
 	}},
 	{"its hyphens are escaped, as in signed mail", func(text string) string { // RFC 9580 section 7.2
@@ -145,7 +145,7 @@ var layouts = []struct {
 	{"its lines are indented", kit.Regexp(`(?m)^[ \t]+(?:-+[ \t]*BEGIN|[A-Za-z0-9+/]{20})`)},
 	{"the lines BEGIN and END do not have 5 hyphens on each side", kit.Regexp(
 		`(?im)(?:^|[^-])(?:-{0,4}|-{6,})(?:BEGIN|END) [ A-Z0-9]*REQUEST|REQUEST(?:-{0,4}|-{6,})(?:[^-]|$)`)},
-	{"other text stands on the lines BEGIN and END", kit.Regexp(`(?im)[^-\s][ \t]*-{2,}BEGIN|REQUEST-+[ \t]*[^-\s]`)},
+	{"other text is on the lines BEGIN and END", kit.Regexp(`(?im)[^-\s][ \t]*-{2,}BEGIN|REQUEST-+[ \t]*[^-\s]`)},
 	{"it has blank lines", kit.Regexp(`\n[ \t]*\n`)},
 	{"spaces stand within its lines", kit.Regexp(`(?m)^[A-Za-z0-9+/]+ [A-Za-z0-9+/ ]+=*$`)},
 	{"its lines are longer than 76 characters", kit.Regexp(`[A-Za-z0-9+/]{77}`)},

@@ -51,7 +51,7 @@ const (
 // reservedTLDs are top-level domains that are not in the public DNS, and why (RFC 6761, RFC 6762, RFC 7686, RFC 8375,
 // and resolutions of ICANN).
 var reservedTLDs = map[string]string{
-	"localhost": "the name stands for the machine itself", "local": ".local is for multicast DNS in local networks",
+	"localhost": "the name denotes the machine itself", "local": ".local is for multicast DNS in local networks",
 	"internal": ".internal is reserved for private use", "test": ".test is reserved for tests",
 	"invalid": ".invalid is reserved for names that do not exist", "example": ".example is reserved for documentation",
 	"onion": "the name is not that of an onion service of version 3",
@@ -196,13 +196,13 @@ func (n *Name) judgePlace(name string) {
 	case strings.Trim(top, "0123456789") == "":
 		n.fail(badSyntax, "it ends in a number, which makes it an IP address")
 	case !public && !strings.Contains(name, "."):
-		n.fail(internalName, "a single label is no name of the public DNS")
+		n.fail(internalName, "a single label is not a name of the public DNS")
 	case !public:
 		n.fail(internalName, "there is no top-level domain .%s", top)
 	case suffix == name && n.Wild: // Baseline Requirements section 3.2.2.6
 		n.fail(wildcardSuffix, "%s is a public suffix, below which everybody registers domains", name)
 	case suffix == name:
-		n.fail(publicSuffix, "%s is a public suffix, which nobody can own", name)
+		n.fail(publicSuffix, "%s is a public suffix, which cannot be owned", name)
 	}
 }
 

@@ -129,7 +129,7 @@ func otherType(e *evidence) rule.Failures {
 	case len(e.paste.Blocks) > 0 && e.paste.Blocks[0].Fault != "" && e.paste.Blocks[0].Label == "":
 		return nil
 	case len(e.paste.Blocks) > 0:
-		return rule.Fail("The text has a PEM block, and that is no certificate signing request.")
+		return rule.Fail("The text has a PEM block that is not a certificate signing request.")
 	}
 	return nil
 }

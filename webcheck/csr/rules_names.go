@@ -106,7 +106,7 @@ var nameRules = rule.Rules[*evidence]{
 			"certificates for servers contain host names and IP addresses only.", typed(otherName)),
 	{
 		Code: "csr.names.duplicate", Severity: diag.Warning, Ref: sanRef,
-		Title: "Duplicate name (SAN)", Requirement: "Each name stands once",
+		Title: "Duplicate name (SAN)", Requirement: "Each name appears once",
 		Advice: "Name each host once, as the suggested command does.",
 		Fails: func(e *evidence) rule.Failures {
 			return rule.FailEach(e.repeated(), func(s string) rule.Failures {
@@ -146,7 +146,7 @@ var nameRules = rule.Rules[*evidence]{
 	{
 		Code: "csr.cn.ip", Severity: diag.Warning, Ref: br + "7.1.4.3",
 		Title:       "Common name (CN) is an IP address",
-		Requirement: "The common name is no IP address, unless it is one of the names",
+		Requirement: "The common name is not an IP address, unless it is one of the names",
 		Advice:      "Put the address among the names with the type IP, as the suggested command does, or leave it out.",
 		When:        func(e *evidence) bool { return e.csr != nil && len(e.common) > 0 },
 		Fails: func(e *evidence) rule.Failures {
@@ -256,7 +256,7 @@ var subjectRules = rule.Rules[*evidence]{
 // asks for what they may not give.
 var extensionRules = rule.Rules[*evidence]{{
 	Code: "csr.extensions.duplicate", Severity: diag.Error, Ref: "RFC 5280 section 4.2",
-	Title: "Extension is requested twice", Requirement: "Each extension stands once",
+	Title: "Extension is requested twice", Requirement: "Each extension appears once",
 	Advice: regenerate,
 	Fails: func(e *evidence) rule.Failures {
 		seen, list := map[string]int{}, []string(nil)

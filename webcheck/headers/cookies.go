@@ -40,8 +40,8 @@ func (e *evidence) readCookies() {
 	}
 }
 
-// live returns the cookies that are set rather than removed.
-func (e *evidence) live() []cookie {
+// activeCookies returns the cookies that are set rather than removed.
+func (e *evidence) activeCookies() []cookie {
 	return slices.DeleteFunc(slices.Clone(e.cookies), func(c cookie) bool { return c.Removes(e.now) })
 }
 
@@ -119,7 +119,7 @@ func isAddress(host string) bool {
 func (e *evidence) repeated() (found []cookie) {
 	type key struct{ hop, name, domain, path string }
 	seen := map[key]bool{}
-	for _, c := range e.live() {
+	for _, c := range e.activeCookies() {
 		k := key{c.from.String(), c.Name, c.Domain, c.path()}
 		if seen[k] && !c.broken {
 			found = append(found, c)
@@ -154,10 +154,10 @@ func (e *evidence) reportCookies() []Cookie {
 	return list
 }
 
-func setsCookies(e *evidence) bool { return len(e.live()) > 0 }
+func setsCookies(e *evidence) bool { return len(e.activeCookies()) > 0 }
 
 func setsSessions(e *evidence) bool {
-	return slices.ContainsFunc(e.live(), func(c cookie) bool { return c.session() })
+	return slices.ContainsFunc(e.activeCookies(), func(c cookie) bool { return c.session() })
 }
 
 // cookieRule makes a rule that examines each cookie.
@@ -169,7 +169,7 @@ func cookieRule(code diag.Code, severity diag.Severity, ref, title, requirement,
 		Advice: advice,
 		When:   when,
 		Fails: func(e *evidence) rule.Failures {
-			return rule.FailEach(e.live(), func(c cookie) rule.Failures { return fails(e, &c).About(c.title()) })
+			return rule.FailEach(e.activeCookies(), func(c cookie) rule.Failures { return fails(e, &c).About(c.title()) })
 		},
 	}
 }

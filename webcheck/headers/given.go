@@ -78,8 +78,8 @@ var givenRules = sync.OnceValue(func() rule.Rules[*evidence] {
 	return list
 })
 
-// notGiven are the sources that an answer which was given is silent about. Nobody asked them.
-func (e *evidence) notGiven() []rule.Source {
+// notInAnswer are the sources that an answer which was given is silent about. Nobody asked them.
+func (e *evidence) notInAnswer() []rule.Source {
 	list := []rule.Source{fromHTTP, fromPreflight, fromForeign, fromNull, fromSecurity}
 	if !e.secure() {
 		list = append(list, fromHTTPS)

@@ -214,7 +214,7 @@ func (e *evidence) gradePage() {
 	grade := observatory.Grade(s)
 	open := e.Unanswered()
 	if e.given {
-		open = e.notGiven()
+		open = e.notInAnswer()
 	}
 	for _, t := range grade.Tests {
 		i := slices.IndexFunc(parts, func(p part) bool { return p.test == t.Name })

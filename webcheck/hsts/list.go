@@ -163,7 +163,7 @@ func newList(version string, entries []Entry) (*List, error) {
 	var names strings.Builder
 	for i, e := range entries {
 		if i > 0 && e.Name == entries[i-1].Name {
-			return nil, errors.New(e.Name + " stands twice")
+			return nil, errors.New(e.Name + " appears twice")
 		}
 		d := uint8(max(0, slices.Index(policies, e.Policy))) // a policy unknown to this version counts as none
 		if e.IncludeSubdomains {

@@ -75,7 +75,7 @@ func TestParseListRefuses(t *testing.T) {
 		`{"entries": [1]}`:               "number",
 		`{"entries": [], "entries": []}`: "stands twice",
 		`{"entries": [{"name": "a", "name": "b", "mode": "force-https"}]}`:                          "stands twice",
-		`{"entries": [{"name": "a", "mode": "force-https"}, {"name": "A", "mode": "force-https"}]}`: "a stands twice",
+		`{"entries": [{"name": "a", "mode": "force-https"}, {"name": "A", "mode": "force-https"}]}`: "a appears twice",
 		`{"entries": [{"name": "a..b", "mode": "force-https"}]}`:                                    "not a domain",
 		`{"entries": [{"mode": "force-https"}]}`:                                                    "not a domain",
 		`{"entries": [{"name": "a", "mode": "force-https", "status": "gone"}]}`:                     "neither",

@@ -133,10 +133,9 @@ var wwwRules = rule.Rules[*evidence]{{
 	Code: "hsts.www.cut_off", Severity: diag.Error, Weight: 8, HoldsWhenUnanswered: true, Ref: "RFC 6797 section 14.4",
 	Title:       "includeSubDomains cuts off www, which lacks valid HTTPS",
 	Requirement: "The host www speaks HTTPS where the header holds for subdomains",
-	Advice: "Serve www over HTTPS with a valid certificate: with includeSubDomains, browsers use nothing else " +
-		"for it.",
-	When:  func(e *evidence) bool { return e.includesSubdomains() && e.www != nil },
-	Fails: brokenWWW,
+	Advice:      "Serve www over HTTPS with a valid certificate: with includeSubDomains, browsers use nothing else for it.",
+	When:        func(e *evidence) bool { return e.includesSubdomains() && e.www != nil },
+	Fails:       brokenWWW,
 }, {
 	Code: "hsts.www.https", Severity: diag.Warning, Weight: 8, HoldsWhenUnanswered: true, Ref: "RFC 6797 section 14.4",
 	Title: "www does not speak valid HTTPS", Requirement: "The host www speaks HTTPS, if there is one",
@@ -190,7 +189,7 @@ var texts = rule.Texts{
 var praise = map[Grade]diag.Text{
 	gradePreloadReady: {
 		Headline: "HSTS is in force, and the domain is ready for the preload list",
-		Sub:      "It can be submitted at hstspreload.org. Do so only if all subdomains keep HTTPS for good.",
+		Sub:      "It can be submitted at hstspreload.org. Do so only if all subdomains keep HTTPS permanently.",
 	},
 	gradePreloaded: {
 		Headline: "HSTS is in force, and the domain is preloaded",
@@ -322,7 +321,7 @@ var redirectRules = rule.Rules[*evidence]{{
 	Ref:   "hstspreload.org, \"Submission Requirements\"",
 	Title: "Too many redirects", Requirement: "There are at most 3 redirects",
 	Advice: "Shorten the chain: from http:// to https:// on the same host, and from there to the page.",
-	Fails:  func(e *evidence) rule.Failures { return either(e, long) },
+	Fails:  func(e *evidence) rule.Failures { return either(e, failLongChain) },
 }, {
 	Code: "hsts.redirect.broken", Severity: diag.Warning, Weight: 5, DependsOn: needsTrust,
 	Ref:         "hstspreload.org, \"Submission Requirements\"",
@@ -330,7 +329,7 @@ var redirectRules = rule.Rules[*evidence]{{
 	Requirement: "All redirects lead to pages that can be fetched",
 	Advice:      "Redirect to a page that answers over HTTPS with a valid certificate.",
 	Fails: func(e *evidence) rule.Failures {
-		return either(e, dead)
+		return either(e, failDeadEnd)
 	},
 }, {
 	Code: "hsts.http.header", Severity: diag.Warning, DependsOn: []diag.Code{needsHTTPS}, Ref: "RFC 6797 section 7.2",
@@ -367,7 +366,7 @@ func downgrade(r *fetch.Result) rule.Failures {
 	return nil
 }
 
-func long(r *fetch.Result) rule.Failures {
+func failLongChain(r *fetch.Result) rule.Failures {
 	if !tooMany(r) {
 		return nil
 	}
@@ -377,8 +376,8 @@ func long(r *fetch.Result) rule.Failures {
 	return rule.Fail("The redirects from %s do not end after the third.", r.Hops[0].URL)
 }
 
-// dead fails with why a chain of redirects does not end at a page.
-func dead(r *fetch.Result) rule.Failures {
+// failDeadEnd fails with why a chain of redirects does not end at a page.
+func failDeadEnd(r *fetch.Result) rule.Failures {
 	if h := untrustedHop(r, 1); h != nil {
 		return rule.Fail("%s leads to %s, whose certificate browsers do not trust: %s.",
 			r.Hops[0].URL, phrase.Quote(h.URL), h.TLS.Err())

@@ -317,7 +317,7 @@ var preloadRules = rule.Rules[*evidence]{{
 	Code: "hsts.preload.premature", Severity: diag.Warning, Weight: 5, Reads: []rule.Source{ground.SourceAnswer},
 	Ref:         "hstspreload.org, \"Opting In\"",
 	Title:       "preload is set, but the header does not meet the requirements",
-	Requirement: "The directive preload stands only in a header that meets the requirements",
+	Requirement: "The directive preload appears only in a header that meets the requirements",
 	Advice: "Remove preload until max-age is at least 31536000 and includeSubDomains is set: anyone may submit a " +
 		"domain that sends it, and a removal takes months.",
 	When: func(e *evidence) bool {
@@ -345,7 +345,7 @@ var preloadRules = rule.Rules[*evidence]{{
 	Code: "hsts.preload.at_risk", Severity: diag.Warning, Weight: 12, DependsOn: needsTrust,
 	Ref:         "hstspreload.org, \"Continued Requirements\"",
 	Title:       "Preloaded domain no longer meets the requirements",
-	Requirement: "A preloaded domain goes on meeting the requirements",
+	Requirement: "A preloaded domain keeps meeting the requirements",
 	Advice:      "Meet the requirements again: otherwise the domain may be removed from the list.",
 	When:        func(e *evidence) bool { return e.ownEntry() },
 	Fails: func(e *evidence) rule.Failures {

@@ -38,12 +38,12 @@ func parseStrict(text string) (strict, Issues) {
 		if len(found.Errors)+len(found.Warnings) >= maxIssues {
 			break
 		}
-		h.take(strings.TrimSpace(directive), &found)
+		h.readDirective(strings.TrimSpace(directive), &found)
 	}
 	return h, found
 }
 
-func (h *strict) take(directive string, found *Issues) {
+func (h *strict) readDirective(directive string, found *Issues) {
 	begins := func(prefix string) bool { return strings.HasPrefix(strings.ToLower(directive), prefix) }
 	switch {
 	case strings.EqualFold(directive, namePreload):
@@ -55,7 +55,7 @@ func (h *strict) take(directive string, found *Issues) {
 	case begins(nameInclude):
 		found.warnOnce("header.parse.invalid.include_sub_domains")
 	case begins(nameMaxAge + "="):
-		h.takeMaxAge(directive[len(nameMaxAge)+1:], found)
+		h.readMaxAge(directive[len(nameMaxAge)+1:], found)
 	case begins(nameMaxAge):
 		found.failOnce("header.parse.invalid.max_age.no_value")
 	case directive == "":
@@ -72,7 +72,7 @@ func flag(is *bool, repeated Issue, found *Issues) {
 	*is = true
 }
 
-func (h *strict) takeMaxAge(digits string, found *Issues) {
+func (h *strict) readMaxAge(digits string, found *Issues) {
 	if len(digits) > 1 && digits[0] == '0' {
 		found.warn("header.parse.max_age.leading_zero")
 	}

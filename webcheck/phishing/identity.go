@@ -12,17 +12,17 @@ import (
 
 // An identity is the owner that a page claims.
 type identity struct {
-	brand    *lookalike.Target // that it names, if it is not its owner's; or nil
-	said     string            // the text that names it
-	weight   int               // of all that does, see spotWeights
-	titled   bool              // title, name of the site or a heading does so
-	claimed  bool              // a text claims to be the brand's, and does not just name it
-	own      bool              // it gives a name that the host has, too
-	other    bool              // it gives another name, apart from that of the brand
-	site     bool              // it gives another name as that of the site
-	bare     bool              // it has little text beside its form
-	title    *lookalike.Target // the brand that the title names, whatever else it says
-	nameless bool              // it gives no name at all
+	brand      *lookalike.Target // that it names, if it is not its owner's; or nil
+	said       string            // the text that names it
+	weight     int               // of all that does, see spotWeights
+	titled     bool              // title, name of the site or a heading does so
+	claimed    bool              // a text claims to be the brand's, and does not just name it
+	own        bool              // it gives a name that the host has, too
+	other      bool              // it gives another name, apart from that of the brand
+	site       bool              // it gives another name as that of the site
+	littleText bool              // it has little text beside its form
+	title      *lookalike.Target // the brand that the title names, whatever else it says
+	nameless   bool              // it gives no name at all
 }
 
 // The weights from which a page speaks in the name of a brand: from implied on, from posing on if it gives the name of
@@ -59,7 +59,7 @@ type presence struct {
 
 // readIdentity finds out in whose name a page speaks.
 func (e *evidence) readIdentity(s *survey) identity {
-	id := identity{nameless: true, bare: e.page.TextBytes <= maxBareText}
+	id := identity{nameless: true, littleText: e.page.TextBytes <= maxBareText}
 	named, logos := map[*lookalike.Target]*presence{}, map[*lookalike.Target]bool{}
 	for _, t := range s.shown {
 		n := e.targets.Naming(t.text)
@@ -96,7 +96,7 @@ func (e *evidence) readIdentity(s *survey) identity {
 }
 
 // readName records a name in a text that is not that of a brand.
-func (e *evidence) readName(id *identity, t shown, n lookalike.Naming) {
+func (e *evidence) readName(id *identity, t shownText, n lookalike.Naming) {
 	id.own = id.own || n.Target != nil && e.owns(n.Target)
 	id.nameless = id.nameless && (n.Target == nil || t.spot == inText) && !e.called(t.text)
 	own := slices.Concat(n.Beside, n.Own)
@@ -111,9 +111,9 @@ func (e *evidence) readName(id *identity, t shown, n lookalike.Naming) {
 
 // counts reports whether a text that names a brand identifies the owner of the page: not that of its owner or of
 // software, nor a picture below the form, where ways to pay are, nor a sentence among many.
-func (e *evidence) counts(id *identity, t shown, n lookalike.Naming) bool {
+func (e *evidence) counts(id *identity, t shownText, n lookalike.Naming) bool {
 	return !e.owns(n.Target) && !hosted()[n.Target.Name] && !e.mailSoftware(n) &&
-		(t.spot != inLogo || t.top) && (t.spot != inText || id.bare)
+		(t.spot != inLogo || t.top) && (t.spot != inText || id.littleText)
 }
 
 // weighPresence weighs all mentions of a brand in a page.
@@ -249,13 +249,13 @@ func (id *identity) impersonates() bool {
 	if id.other {
 		return id.titled && id.weight >= dominant && !id.site
 	}
-	return id.bare || id.claimed
+	return id.littleText || id.claimed
 }
 
 // mixed reports whether the page names a brand but leaves the owner ambiguous: it has no name of its own, or
 // claims both.
 func (id *identity) mixed() bool {
-	return id.brand != nil && !id.impersonates() && (!id.own || id.weight >= posing && id.bare)
+	return id.brand != nil && !id.impersonates() && (!id.own || id.weight >= posing && id.littleText)
 }
 
 // unmatched reports whether the page asks for what banks and authorities alone need, and its host has nothing of the

@@ -30,7 +30,7 @@ func named(a *anatomy) bool { return !a.domain.IsZero() && foreign(a) }
 var hostRules = rule.Rules[*anatomy]{{
 	Code: "phishing.host.ip_address", Severity: diag.Error, Weight: 35, Ref: "RFC 3986 section 3.2.2",
 	Title: "IP address in place of a domain", Requirement: "The host is a domain",
-	Advice: "Do not enter passwords on a site without a domain: nobody vouches for who runs it.",
+	Advice: "Do not enter passwords on a site without a domain: its operator is not known.",
 	Fails: func(a *anatomy) rule.Failures {
 		ip, _ := a.url.Host().IP()
 		own := ip.IsPrivate() || ip.IsLoopback() // of the reader's own network
@@ -250,7 +250,7 @@ func likeness(is func(*lookalike.Match) bool) func(*anatomy) rule.Failures {
 			return nil
 		}
 		if m.Kind == lookalike.Below {
-			return about(m.Target.Name, "%q stands before %s, to which the host belongs. The domain of %s is %s.",
+			return about(m.Target.Name, "%q precedes %s, to which the host belongs. The domain of %s is %s.",
 				phrase.Quote(m.Part), a.place(), m.Target.Name, m.Target.Main())
 		}
 		return about(m.Target.Name, "%q %s %q. The domain of %s is %s.",

@@ -38,7 +38,7 @@ var contentRules = rule.Rules[*evidence]{{
 				strings.TrimSuffix(e.site.Err.Message, "."))
 		}
 		h := e.site.Final()
-		return rule.Fail("The server answered %d %s for %s, so that the page that visitors see was not examined.",
+		return rule.Fail("The server answered %d %s for %s, so the page that visitors see was not examined.",
 			h.StatusCode, phrase.Quote(h.StatusText), e.reached())
 	},
 }, {
@@ -61,7 +61,8 @@ var contentRules = rule.Rules[*evidence]{{
 	When:        func(e *evidence) bool { return read(e) && e.survey.typed > 0 },
 	Fails: func(e *evidence) rule.Failures {
 		g := &e.identity
-		if asks := len(e.asks()) > 0; asks && !g.mixed() || !asks && !(g.impersonates() && g.bare) || e.toTheBrand(g.brand) {
+		if asks := len(e.asks()) > 0; asks && !g.mixed() || !asks && !(g.impersonates() && g.littleText) ||
+			e.toTheBrand(g.brand) {
 			return nil
 		}
 		return about(g.brand.Name,
@@ -93,17 +94,17 @@ var contentRules = rule.Rules[*evidence]{{
 }, {
 	Code: "phishing.page.unmatched_name", Severity: diag.Info, Weight: 5,
 	Title:       "Page asks for bank or identity data under a name that its host lacks",
-	Requirement: "The name of a page that asks for bank or identity data stands in its host",
+	Requirement: "The name of a page that asks for bank or identity data appears in its host",
 	Advice:      "Compare the host with the domain of the company before you enter anything.",
 	When:        asksSecret,
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.unmatched(), "The page asks for %s, and nothing of its name stands in the host %s.",
+		return rule.FailIf(e.unmatched(), "The page asks for %s, and nothing of its name appears in the host %s.",
 			e.askedFor(), e.last().url.Host())
 	},
 }, {
 	Code: "phishing.page.recovery_phrase", Severity: diag.Error, Weight: 60,
 	Title: "Page asks for the recovery phrase of a wallet", Requirement: "The page asks for no recovery phrase",
-	Advice: "Do not enter it: whoever has the phrase has the wallet. Only the wallet itself needs it.",
+	Advice: "Do not enter it: anyone with the phrase controls the wallet. Only the wallet itself needs it.",
 	When:   read,
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.asksPhrase(), "The page has fields for the recovery phrase or the private key of a wallet.")
@@ -168,7 +169,7 @@ var contentRules = rule.Rules[*evidence]{{
 			if owner := e.targets.Owner(host); owner != nil && owner != e.last().owner && e.foreign(host) &&
 				!widely()[owner.Name] {
 				return about(host,
-					"The icon of the page is loaded from %s, which belongs to %s, so that the page looks like theirs.", host,
+					"The icon of the page is loaded from %s, which belongs to %s, so the page looks like theirs.", host,
 					owner.Name)
 			}
 		}
@@ -199,7 +200,7 @@ var contentRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) rule.Failures {
 		for _, host := range e.hiddenFrames {
 			if owner := e.targets.Owner(host); e.foreign(host) && (owner == nil || !widely()[owner.Name]) {
-				return about(host, "The page loads %s in a frame that nobody can see.", host)
+				return about(host, "The page loads %s in an invisible frame.", host)
 			}
 		}
 		return nil

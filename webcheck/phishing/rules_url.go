@@ -33,7 +33,7 @@ var urlRules = rule.Rules[*anatomy]{{
 	},
 }, {
 	Code: "phishing.url.userinfo", Severity: diag.Error, Weight: 50, Ref: "RFC 3986 section 7.6",
-	Title: "User name in front of the host", Requirement: "No user name stands before the host",
+	Title: "User name in front of the host", Requirement: "No user name precedes the host",
 	Advice: "Read the host behind the last at sign: that is where the link leads.",
 	Fails: func(a *anatomy) rule.Failures {
 		return rule.FailIf(a.userinfo != "", "%q before the at sign is not part of the host; the link leads to %s.",

@@ -36,8 +36,8 @@ const (
 	inText      spot = "text"
 )
 
-// A shown is a text that presents a page.
-type shown struct {
+// A shownText is a text that presents a page.
+type shownText struct {
 	spot spot
 	text string
 	top  bool // before the first field
@@ -46,7 +46,7 @@ type shown struct {
 
 // A survey holds what a page shows and asks for. It is read from its tokens, so that no nesting hides anything.
 type survey struct {
-	shown  []shown
+	shown  []shownText
 	asks   map[secret]bool
 	loaded []string // addresses of images, scripts and style sheets, as written
 	typed  int      // fields for anything but a search
@@ -108,11 +108,11 @@ func (s *survey) read(text []byte) {
 	}
 }
 
-// unseen are the elements whose text is not shown.
-var unseen = kit.Words("style noscript template textarea option iframe")
+// hiddenElements are the elements whose text is not shown.
+var hiddenElements = kit.Words("style noscript template textarea option iframe")
 
-// kept are the elements whose text says something together.
-var kept = kit.Words("title h1 h2 h3 label a button script")
+// textElements are the elements whose text says something together.
+var textElements = kit.Words("title h1 h2 h3 label a button script")
 
 func (s *survey) open(name string, a map[string]string) {
 	if s.skip != "" {
@@ -151,7 +151,7 @@ func (s *survey) open(name string, a map[string]string) {
 		}
 	}
 	heading := a["role"] == "heading"
-	if kept()[name] || unseen()[name] || heading {
+	if textElements()[name] || hiddenElements()[name] || heading {
 		if heading {
 			a["heading"] = name
 		}
@@ -207,7 +207,8 @@ func (s *survey) text(t string) {
 			e.text.WriteString(t[:min(len(t), maxEncoded)])
 		}
 	}
-	if n := len(s.in); n > 0 && (unseen()[s.in[n-1].name] || s.in[n-1].name == "script" || s.in[n-1].name == "title") {
+	if n := len(s.in); n > 0 &&
+		(hiddenElements()[s.in[n-1].name] || s.in[n-1].name == "script" || s.in[n-1].name == "title") {
 		return
 	}
 	if t = strings.TrimSpace(t); t == "" {
@@ -279,7 +280,7 @@ func (s *survey) close(name string) {
 
 func (s *survey) show(where spot, text string) {
 	if text = page.Collapse(text[:min(len(text), maxShownLen)]); text != "" && len(s.shown) < maxShown {
-		s.shown = append(s.shown, shown{where, text, len(s.waiting) == 0, false})
+		s.shown = append(s.shown, shownText{where, text, len(s.waiting) == 0, false})
 	}
 }
 
@@ -311,7 +312,7 @@ func (s *survey) logo(text, file string) {
 		base := path.Base(u.Path)
 		text = strings.NewReplacer("_", " ", "-", " ").Replace(strings.TrimSuffix(base, path.Ext(base)))
 		if n := len(s.shown); n < maxShown && text != "" {
-			s.shown = append(s.shown, shown{inLogo, text, len(s.waiting) == 0, true})
+			s.shown = append(s.shown, shownText{inLogo, text, len(s.waiting) == 0, true})
 		}
 		return
 	}

@@ -42,7 +42,7 @@ func TestSurvey(t *testing.T) {
 	s := surveyPage([]byte(`<title>A</title><svg><title>B</title></svg><h1>C <b style="display:none">x</b>D</h1>` +
 		`<button><img alt=E></button><a href="https://example.com/"><img alt=F></a><img src="/img/g-logo.png">` +
 		`<div role=heading>H</div><meta property="og:site_name" content=I><input><img alt=J><p>© 2026 K, Inc. All rights</p>`))
-	require.Equal(t, []shown{{inTitle, "A", true, false}, {inLogo, "B", true, false},
+	require.Equal(t, []shownText{{inTitle, "A", true, false}, {inLogo, "B", true, false},
 		{inHeading, "C D", true, false}, {inLogo, "g logo", true, true}, {inHeading, "H", true, false},
 		{inSiteName, "I", true, false}, {inLogo, "J", false, false}, {inCopyright, "K", false, false}}, s.shown)
 }

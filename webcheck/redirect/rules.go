@@ -30,7 +30,7 @@ var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 		}),
 		transportRules.With(rule.Rule[*evidence]{Category: factorTransport}),
 		destinationRules.With(rule.Rule[*evidence]{Category: factorDestination}),
-		wayRules.With(rule.Rule[*evidence]{Category: factorDestination}))
+		hopRules.With(rule.Rule[*evidence]{Category: factorDestination}))
 	// What was met on the way holds, and nothing is praised unless the end is known.
 	met := rule.Rule[*evidence]{Reads: []rule.Source{ground.SourceAnswer}, HoldsWhenUnanswered: true}
 	causes := hostRules.With(rule.Rule[*evidence]{Category: factorRedirects, When: answered}) // of hosts that do not exist
@@ -294,9 +294,9 @@ func (e *evidence) lastURL() string { return e.last().at() }
 // lastLocation is where the last answer leads, as it is written there.
 func (e *evidence) lastLocation() string { return withoutSecret(e.last().hop.Location) }
 
-// turnsAway reports whether a status speaks of who asks rather than of the page: a wall against programs, a
+// rejectsClient reports whether a status speaks of who asks rather than of the page: a wall against programs, a
 // login, a limit (RFC 9110 sections 15.5.2 and 15.5.4, RFC 6585 section 4).
-func turnsAway(h *fetch.Hop) bool {
+func rejectsClient(h *fetch.Hop) bool {
 	return h.StatusCode == http.StatusUnauthorized || h.StatusCode == http.StatusForbidden ||
 		h.StatusCode == http.StatusTooManyRequests
 }
@@ -319,7 +319,7 @@ var destinationRules = rule.Rules[*evidence]{{
 	Advice: "Correct the link or the redirect, or restore the page.", When: arrived,
 	Fails: func(e *evidence) rule.Failures {
 		h := e.end().hop
-		if h.StatusCode < http.StatusBadRequest || turnsAway(h) {
+		if h.StatusCode < http.StatusBadRequest || rejectsClient(h) {
 			return nil
 		}
 		f := rule.Fail("%s answers %d %s.", phrase.Quote(h.URL), h.StatusCode, phrase.Quote(h.StatusText)).About(hop(e.end()))
@@ -334,7 +334,7 @@ var destinationRules = rule.Rules[*evidence]{{
 	Advice: "Check in a browser: the server may turn away bots, or visitors who have not signed in.", When: arrived,
 	Fails: func(e *evidence) rule.Failures {
 		h := e.end().hop
-		return rule.FailIf(turnsAway(h), "%s answers %d %s. Visitors may still get the page.", phrase.Quote(h.URL),
+		return rule.FailIf(rejectsClient(h), "%s answers %d %s. Visitors may still get the page.", phrase.Quote(h.URL),
 			h.StatusCode, phrase.Quote(h.StatusText)).About(hop(e.end()))
 	},
 }, {
@@ -351,7 +351,7 @@ var destinationRules = rule.Rules[*evidence]{{
 	},
 }}
 
-var wayRules = rule.Rules[*evidence]{{
+var hopRules = rule.Rules[*evidence]{{
 	Code: "url.host.lookalike", Severity: diag.Warning, Weight: 1, Ref: "UTS #39 section 4",
 	Title: "Host name looks like another one", Requirement: "No host on the way looks like another one",
 	Advice: "Do not enter passwords there unless you know the site: such names are used for phishing.",

@@ -28,7 +28,7 @@ const (
 
 // caa holds the DNS records about who may issue for a name.
 type caa struct {
-	asked   bool
+	queried bool
 	name    string
 	domain  string // where the records are, without a final dot; empty if there are none
 	records []*dns.CAA
@@ -57,16 +57,16 @@ func lookupCAA(ctx context.Context, env *diag.Env, name string) caa {
 		switch {
 		case a.Err() != nil:
 			return caa{
-				asked: true, name: name, err: fmt.Errorf("the CAA lookup of %s failed: %s", climbed[i], diag.Reason(a.Err())),
+				queried: true, name: name, err: fmt.Errorf("the CAA lookup of %s failed: %s", climbed[i], diag.Reason(a.Err())),
 			}
 		case a.Exists():
 			return caa{true, name, climbed[i], a.Records[:min(len(a.Records), maxCAARecords)], nil}
 		}
 	}
 	if len(names) > maxClimb {
-		return caa{asked: true, name: name, err: fmt.Errorf("%s has more than %d labels", name, maxClimb)}
+		return caa{queried: true, name: name, err: fmt.Errorf("%s has more than %d labels", name, maxClimb)}
 	}
-	return caa{asked: true, name: name}
+	return caa{queried: true, name: name}
 }
 
 // A property of CAA (RFC 8659 section 4.1).
@@ -115,9 +115,9 @@ func (c *caa) malformed() (list []string) {
 	return list
 }
 
-// strange lists the critical records that no authority understands, and which therefore forbid to issue (RFC 8659
-// section 4.5).
-func (c *caa) strange() (list []string) {
+// unknownCritical lists the critical records that no authority understands, and which therefore forbid to issue (RFC
+// 8659 section 4.5).
+func (c *caa) unknownCritical() (list []string) {
 	for _, r := range c.records {
 		if r.Flag&flagCritical != 0 && !slices.Contains(pki.CAATags(), strings.ToLower(r.Tag)) {
 			list = append(list, text(r))
@@ -133,7 +133,7 @@ func text(r *dns.CAA) string {
 
 // caaReport writes the answer of the DNS down.
 func (e *evidence) caaReport() (r CAA) {
-	if !e.caa.asked || e.caa.err != nil {
+	if !e.caa.queried || e.caa.err != nil {
 		return r
 	}
 	r = CAA{

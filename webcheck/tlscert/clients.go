@@ -37,29 +37,29 @@ type IfDisabled struct {
 	Classical []string `json:"classical_groups,omitzero" doc:"if only post-quantum groups were left, and TLS 1.3"`
 }
 
-// played holds the results of families of clients at an address.
-type played struct {
-	facing   clients.Server // as they see it
+// clientResults holds the results of families of clients at an address.
+type clientResults struct {
+	target   clients.Server // as they see it
 	outcomes []clients.Outcome
 	resumes  probe.Answer // whether the server resumes a session
 }
 
-// play connects as the families of clients do, at one of the addresses that have the same scan.
-func (e *evidence) play(ctx context.Context, env *diag.Env) {
+// evaluateClients connects as the families of clients do, at one of the addresses that have the same scan.
+func (e *evidence) evaluateClients(ctx context.Context, env *diag.Env) {
 	asked := *e.req.CheckVersions || e.failure != nil // in which case the families show why
 	if e.scan == nil || !e.scan.Any() || !asked || e.demandsClient() {
 		return
 	}
-	e.played = e.whole.playing.get(e.scan, func() played { return e.playAll(ctx, env) })
+	e.clientResults = e.whole.clients.get(e.scan, func() clientResults { return e.evaluateFamilies(ctx, env) })
 }
 
-func (e *evidence) playAll(ctx context.Context, env *diag.Env) played {
-	p := played{facing: clients.Server{
+func (e *evidence) evaluateFamilies(ctx context.Context, env *diag.Env) clientResults {
+	p := clientResults{target: clients.Server{
 		ServerName: e.name, Scan: e.scan, Keys: e.publicKeys(), Web: e.req.Port == 443 || e.req.Port == 8443,
 	}}
 	var g diag.Group
 	g.Go(func() {
-		p.outcomes = clients.Examine(ctx, p.facing, func(ctx context.Context, h probe.Hello) (*probe.Reply, error) {
+		p.outcomes = clients.Examine(ctx, p.target, func(ctx context.Context, h probe.Hello) (*probe.Reply, error) {
 			conn, release, err := e.open(ctx, env)
 			if err != nil {
 				return nil, err
@@ -163,7 +163,7 @@ func (e *evidence) describeClients(r *Report) {
 		}
 		return c
 	})
-	r.IfDisabled = IfDisabled(clients.IfDisabled(e.facing, outcomes))
+	r.IfDisabled = IfDisabled(clients.IfDisabled(e.target, outcomes))
 }
 
 // intolerant returns what is known of a property that the server does not take; nil if it does, or if that is not
@@ -180,11 +180,11 @@ func (e *evidence) intolerant(p probe.Property) *probe.Intolerance {
 	return nil
 }
 
-// stumbles reports whether there is a property of a ClientHello that the server does not take.
-func (e *evidence) stumbles() bool { return e.scan != nil && len(e.scan.Intolerances) > 0 }
+// hasIntolerances reports whether there is a property of a ClientHello that the server does not take.
+func (e *evidence) hasIntolerances() bool { return e.scan != nil && len(e.scan.Intolerances) > 0 }
 
-// spare leaves out of the handshake what the server is known not to take.
-func (e *evidence) spare(c *tls.Config) {
+// avoidIntolerances leaves out of the handshake what the server is known not to take.
+func (e *evidence) avoidIntolerances(c *tls.Config) {
 	if e.intolerant(probe.Large) != nil || e.intolerant(probe.KeyShare) != nil {
 		c.CurvePreferences = []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384, tls.CurveP521}
 	}

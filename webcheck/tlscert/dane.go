@@ -20,7 +20,7 @@ const maxTLSA = 20
 
 // dane holds the TLSA records for the certificate of the server (RFC 6698).
 type dane struct {
-	asked   bool
+	queried bool
 	name    string // of the records, without a final dot
 	records []tlsa.Record
 	status  diag.DNSSECStatus // of the records; empty if there are none
@@ -32,7 +32,7 @@ func lookupDANE(ctx context.Context, env *diag.Env, name string, port int) dane 
 	if _, err := netip.ParseAddr(name); err == nil {
 		return dane{} // addresses have none
 	}
-	d := dane{asked: true, name: fmt.Sprintf("_%d._tcp.%s", port, name)}
+	d := dane{queried: true, name: fmt.Sprintf("_%d._tcp.%s", port, name)}
 	a := diag.Lookup[*dns.TLSA](ctx, env, dns.Fqdn(d.name))
 	if d.err = a.Err(); d.err != nil || !a.Exists() {
 		return d
@@ -72,7 +72,7 @@ var daneRules = rule.Rules[*evidence]{{
 	Title: "TLSA records could not be looked up", Requirement: "The name servers answer for TLSA records",
 	Advice: "Check that every name server answers TLSA queries: " +
 		"clients that use DANE do not connect when the lookup fails.",
-	When: func(e *evidence) bool { return e.dane.asked && e.connected() },
+	When: func(e *evidence) bool { return e.dane.queried && e.connected() },
 	Fails: func(e *evidence) rule.Failures {
 		if e.dane.err == nil {
 			return nil

@@ -155,8 +155,8 @@ func (d *distrust) refuses(e *evidence) bool {
 	return e.issuedFor(d).After(d.after)
 }
 
-// says describes an announcement.
-func (d *distrust) says(e *evidence) string {
+// describe describes an announcement.
+func (d *distrust) describe(e *evidence) string {
 	last := d.after.Format(time.DateOnly)
 	switch {
 	case d.all && d.refuses(e):
@@ -183,7 +183,7 @@ func (e *evidence) distrusted(refused bool) rule.Failures {
 		if d.refuses(e) != refused {
 			continue
 		}
-		list = append(list, d.says(e))
+		list = append(list, d.describe(e))
 		if !refused && d.all && d.after.Before(e.leaf().NotAfter) && (due.IsZero() || d.after.Before(due)) {
 			due = d.after
 		}
@@ -196,8 +196,8 @@ func (e *evidence) distrusted(refused bool) rule.Failures {
 
 const (
 	titleDistrusted  = "Browsers no longer trust the authority of the certificate"
-	adviceDistrusted = "Get a certificate from another public authority, and set the ACME client or the order process " +
-		"up for it."
+	adviceDistrusted = "Get a certificate from another public authority, " +
+		"and set the ACME client or the order process up for it."
 )
 
 // distrustRules are about authorities that browsers have announced to distrust.
@@ -214,8 +214,8 @@ var distrustRules = rule.Rules[*evidence]{{
 	Ref:         "RFC 5280 section 6.1.1",
 	Title:       "Browsers will not trust the next certificate of this authority",
 	Requirement: "No browser has announced to distrust the authority",
-	Advice: "Renew with another public authority: the present certificate stays valid, and the next one would not be " +
-		"trusted.",
+	Advice: "Renew with another public authority: the present certificate stays valid, " +
+		"and the next one would not be trusted.",
 	When:  func(e *evidence) bool { return certified(e) && e.tls.Trusted },
 	Fails: func(e *evidence) rule.Failures { return e.distrusted(false) },
 }, {

@@ -20,7 +20,7 @@
 // probe): SSLv2 and SSLv3 are broken (RFC 6176, RFC 7568), TLS 1.0 and 1.1 obsolete (RFC 8996); RFC 9325 says what
 // to enable.
 //
-// Whether clients connect follows from all that together. Families of them are played (package clients), which also
+// Whether clients connect follows from all that together. Families of them are evaluated (package clients), which also
 // shows what a server, or a box in front of it, cannot take in a ClientHello.
 //
 // # How to use it

@@ -44,7 +44,7 @@ type evidence struct {
 	caa     caa
 	dane    dane
 
-	took           *int64 // milliseconds of the handshake
+	handshakeMS    *int64 // milliseconds of the handshake
 	version, suite uint16 // of the connection, or as the scan found them
 	alpn           string
 	asksClient     bool     // the server asked for a certificate of the client
@@ -55,7 +55,7 @@ type evidence struct {
 	others         []*evidence // for further certificates that are presented at the address
 
 	presented
-	played
+	clientResults
 	related
 	digested
 }
@@ -327,7 +327,7 @@ func (e *evidence) seen() *ground.Seen {
 	}
 	if e.failure != nil && !scanned(e) {
 		failure := *e.failure
-		failure.Unanswered = failure.Unanswered || e.mute()
+		failure.Unanswered = failure.Unanswered || e.isSilent()
 		s.Err = &failure
 	}
 	return s
@@ -336,8 +336,8 @@ func (e *evidence) seen() *ground.Seen {
 // failed reports whether the handshake or the way to it failed for a reason.
 func (e *evidence) failed(code fetch.Reason) bool { return e.failure != nil && e.failure.Code == code }
 
-// mute reports whether the server took connections and said nothing.
-func (e *evidence) mute() bool {
+// isSilent reports whether the server took connections and said nothing.
+func (e *evidence) isSilent() bool {
 	return e.connected() && e.scan != nil && e.scan.Partial && !e.scan.Any() && !e.scan.NotTLS
 }
 

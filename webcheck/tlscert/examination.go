@@ -18,16 +18,16 @@ import (
 // An examination holds the results for a host: each certificate that it presents at one of its addresses is evidence
 // of its own, which the rules judge.
 type examination struct {
-	parts    []*evidence // what was presented at addresses that answered, that which clients meet first at the head
-	missing  *evidence   // in place of all that did not answer; nil if all did
-	places   []*place    // all addresses, if there are several
-	surplus  int         // addresses beyond maxAddresses
-	silences []string    // kinds of addresses of which the DNS did not say whether there are any
-	baseline baseline
-	limit    probe.Limit                 // of connections in all
-	related  memo[string, related]       // what certificates point to, by chain
-	playing  memo[*probe.Report, played] // how clients fare, by scan
-	services *services                   // of the authorities
+	parts           []*evidence // what was presented at addresses that answered, that which clients meet first at the head
+	missing         *evidence   // in place of all that did not answer; nil if all did
+	places          []*place    // all addresses, if there are several
+	leftOut         int         // addresses beyond maxAddresses
+	unansweredKinds []string    // kinds of addresses of which the DNS did not say whether there are any
+	baseline        baseline
+	limit           probe.Limit                        // of connections in all
+	related         memo[string, related]              // what certificates point to, by chain
+	clients         memo[*probe.Report, clientResults] // how clients fare, by scan
+	services        *services                          // of the authorities
 }
 
 // A place is an address of the host.
@@ -62,10 +62,10 @@ func (x *examination) others(ctx context.Context, env *diag.Env, first *evidence
 	}
 	for kind, err := range map[string]error{"IPv4": found.V4.Err(), "IPv6": found.V6.Err()} {
 		if err != nil {
-			x.silences = append(x.silences, kind)
+			x.unansweredKinds = append(x.unansweredKinds, kind)
 		}
 	}
-	slices.Sort(x.silences)
+	slices.Sort(x.unansweredKinds)
 	x.choose(found.All(), first)
 	var g diag.Group
 	for _, p := range x.places[1:] {
@@ -92,7 +92,7 @@ func (x *examination) choose(all []netip.Addr, first *evidence) {
 	for len(kinds[0])+len(kinds[1]) > 0 {
 		k := map[bool]int{true: 0, false: 1}[len(kinds[0]) > 0 && len(kinds[0]) >= len(kinds[1])]
 		if len(x.places) == maxAddresses {
-			x.surplus++
+			x.leftOut++
 		} else {
 			x.places = append(x.places, &place{addr: kinds[k][0]})
 		}
@@ -168,7 +168,7 @@ func fingerprint(list ...[]byte) string {
 
 // settle decides what is judged: what is presented at addresses that answered, or if none did why the first did not.
 func (x *examination) settle(first *evidence, answer caa, pins dane) {
-	if len(x.places) == 1 && x.surplus == 0 && len(x.silences) == 0 {
+	if len(x.places) == 1 && x.leftOut == 0 && len(x.unansweredKinds) == 0 {
 		x.places = nil
 	}
 	speaks := func(e *evidence) {

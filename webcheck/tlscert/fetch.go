@@ -71,7 +71,7 @@ func gather(ctx context.Context, env *diag.Env, req Request) (*examination, erro
 		return nil, fmt.Errorf("examining TLS of %s: %w", e.req.Host, err)
 	}
 	// The DNS says nothing of an address either.
-	if e.failure != nil && e.failure.Unanswered && !e.connected() && !answer.asked {
+	if e.failure != nil && e.failure.Unanswered && !e.connected() && !answer.queried {
 		return nil, diag.Unavailable(e.req.Host.Name(), e.failure.Cause)
 	}
 	x.settle(e, answer, pins)
@@ -125,13 +125,13 @@ func (e *evidence) converse(ctx context.Context, env *diag.Env, conn net.Conn) {
 	if e.settlePresented(); e.failure != nil {
 		e.relateChain(ctx, env)
 	}
-	g.Go(func() { e.play(ctx, env) })
+	g.Go(func() { e.evaluateClients(ctx, env) })
 	for _, other := range e.others {
 		g.Go(func() { other.relateChain(ctx, env) })
 	}
 	g.Wait()
 	for _, other := range e.others {
-		other.played = e.played
+		other.clientResults = e.clientResults
 	}
 }
 
@@ -157,7 +157,7 @@ func (e *evidence) handshake(ctx context.Context, env *diag.Env, conn net.Conn) 
 			return nil
 		},
 	}
-	e.spare(config)
+	e.avoidIntolerances(config)
 	client := tls.Client(conn, config)
 	began := time.Now()
 	err := client.HandshakeContext(bounded)
@@ -165,7 +165,7 @@ func (e *evidence) handshake(ctx context.Context, env *diag.Env, conn net.Conn) 
 		e.failure = fetch.HandshakeError(bounded, "the server", err)
 		return false
 	}
-	e.took = new(time.Since(began).Milliseconds())
+	e.handshakeMS = new(time.Since(began).Milliseconds())
 	state := client.ConnectionState()
 	e.version, e.suite, e.alpn = state.Version, state.CipherSuite, state.NegotiatedProtocol
 	e.staple, e.handshakeSCTs = state.OCSPResponse, len(state.SignedCertificateTimestamps)
@@ -199,7 +199,7 @@ func (e *evidence) speak(ctx context.Context, env *diag.Env) {
 	}
 	var g diag.Group
 	if *e.req.CheckVersions {
-		scan := func() *probe.Report { return e.sound(ctx, env) }
+		scan := func() *probe.Report { return e.scanServer(ctx, env) }
 		g.Go(func() { e.scan = e.whole.baseline.of(ctx, scan, e.compare(ctx, env)) })
 	}
 	g.Go(func() { e.relateChain(ctx, env) })
@@ -209,8 +209,8 @@ func (e *evidence) speak(ctx context.Context, env *diag.Env) {
 	}
 }
 
-// sound scans the server for versions and cipher suites.
-func (e *evidence) sound(ctx context.Context, env *diag.Env) *probe.Report {
+// scanServer scans the server for versions and cipher suites.
+func (e *evidence) scanServer(ctx context.Context, env *diag.Env) *probe.Report {
 	return probe.Scan(ctx, e.dialer(env), e.config())
 }
 

@@ -50,7 +50,7 @@ func FuzzCAA(f *testing.F) {
 	f.Add("issuewild", ";", byte(128))
 	f.Add("ISSUE", "lets encrypt", byte(1))
 	f.Fuzz(func(t *testing.T, tag, value string, flag byte) {
-		c := caa{asked: true, domain: host, records: []*dns.CAA{{Flag: flag, Tag: tag, Value: value}}}
+		c := caa{queried: true, domain: host, records: []*dns.CAA{{Flag: flag, Tag: tag, Value: value}}}
 		for _, wildcard := range []bool{false, true} {
 			domains, found := c.relevant(wildcard)
 			require.LessOrEqual(t, len(domains), 1)
@@ -62,6 +62,6 @@ func FuzzCAA(f *testing.F) {
 				require.Empty(t, c.malformed())
 			}
 		}
-		require.LessOrEqual(t, len(c.malformed())+len(c.strange()), 1)
+		require.LessOrEqual(t, len(c.malformed())+len(c.unknownCritical()), 1)
 	})
 }

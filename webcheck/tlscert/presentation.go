@@ -13,15 +13,15 @@ import (
 
 // presented holds what a server presents to clients other than the usual ones.
 type presented struct {
-	replies map[probe.KeyType]*probe.Reply // for those that can verify one type of key
-	unheard []probe.KeyType                // for which nothing was learned
+	replies      map[probe.KeyType]*probe.Reply // for those that can verify one type of key
+	unknownTypes []probe.KeyType                // for which nothing was learned
 	// overlong are those for which the chain is longer than what is read, or held.
 	overlong []probe.KeyType
-	bare     *bare // to those that name no host; nil if that is not known, or is no question
+	noSNI    *noSNIReply // to those that name no host; nil if that is not known, or is no question
 }
 
-// A bare certificate is the one that a server presents to a client without SNI (RFC 6066 section 3).
-type bare struct {
+// A noSNIReply certificate is the one that a server presents to a client without SNI (RFC 6066 section 3).
+type noSNIReply struct {
 	leaf *x509.Certificate // nil if it refuses to speak
 }
 
@@ -38,7 +38,7 @@ func (e *evidence) otherTypes() []probe.KeyType {
 // key exchange.
 func (e *evidence) present(ctx context.Context, env *diag.Env, types []probe.KeyType) {
 	e.presentBy(ctx, env, types, probe.X25519)
-	if len(e.replies)+len(e.unheard)+len(e.overlong) == 0 && e.bare != nil && e.bare.leaf == nil {
+	if len(e.replies)+len(e.unknownTypes)+len(e.overlong) == 0 && e.noSNI != nil && e.noSNI.leaf == nil {
 		e.presentBy(ctx, env, types, probe.X25519MLKEM768)
 	}
 }
@@ -49,7 +49,7 @@ func (e *evidence) presentBy(ctx context.Context, env *diag.Env, types []probe.K
 	for i, key := range types {
 		g.Go(func() { replies[i], errs[i] = probe.Present(ctx, e.dialer(env), e.config(), key, group) })
 	}
-	g.Go(func() { e.bare = e.presentBare(ctx, env, group) })
+	g.Go(func() { e.noSNI = e.presentWithoutSNI(ctx, env, group) })
 	g.Wait()
 	e.replies = map[probe.KeyType]*probe.Reply{}
 	for i, key := range types {
@@ -59,12 +59,12 @@ func (e *evidence) presentBy(ctx context.Context, env *diag.Env, types []probe.K
 		case errs[i] == nil && len(replies[i].Chain) > 0:
 			e.replies[key] = replies[i]
 		case errs[i] != nil && !probe.Refused(errs[i]):
-			e.unheard = append(e.unheard, key)
+			e.unknownTypes = append(e.unknownTypes, key)
 		}
 	}
 }
 
-func (e *evidence) presentBare(ctx context.Context, env *diag.Env, group probe.Group) *bare {
+func (e *evidence) presentWithoutSNI(ctx context.Context, env *diag.Env, group probe.Group) *noSNIReply {
 	if _, err := netip.ParseAddr(e.name); err == nil {
 		return nil // the usual hello names none either
 	}
@@ -73,7 +73,7 @@ func (e *evidence) presentBare(ctx context.Context, env *diag.Env, group probe.G
 	reply, err := probe.Present(ctx, e.dialer(env), config, probe.AnyKey, group)
 	switch {
 	case err != nil && probe.Refused(err):
-		return &bare{}
+		return &noSNIReply{}
 	case err != nil || len(reply.Chain) == 0:
 		return nil
 	}
@@ -81,7 +81,7 @@ func (e *evidence) presentBare(ctx context.Context, env *diag.Env, group probe.G
 	if err != nil {
 		return nil
 	}
-	return &bare{leaf}
+	return &noSNIReply{leaf}
 }
 
 // maxChainBytes bounds a chain beside that of usual clients: what is presented at all addresses is held together. Real
@@ -100,7 +100,7 @@ func (e *evidence) settlePresented() {
 	if len(e.served) == 0 { // crypto/tls could not connect
 		for _, key := range probe.KeyTypes() {
 			if reply := e.replies[key]; reply != nil && len(e.served) == 0 {
-				e.take(reply)
+				e.useReply(reply)
 			}
 		}
 	}
@@ -116,17 +116,17 @@ func (e *evidence) settlePresented() {
 		}
 		seen = append(seen, reply.Chain[0])
 		v := *e
-		v.others, v.unheard, v.overlong, v.took, v.related = nil, nil, nil, nil, related{}
-		v.take(reply)
+		v.others, v.unknownTypes, v.overlong, v.handshakeMS, v.related = nil, nil, nil, nil, related{}
+		v.useReply(reply)
 		e.others = append(e.others, &v)
 	}
 	e.replies = nil
-	e.unheard = slices.DeleteFunc(e.unheard, e.shows)
+	e.unknownTypes = slices.DeleteFunc(e.unknownTypes, e.shows)
 	e.overlong = slices.DeleteFunc(e.overlong, e.shows)
 }
 
-// take makes what a reply shows that which is judged.
-func (e *evidence) take(r *probe.Reply) {
+// useReply makes what a reply shows that which is judged.
+func (e *evidence) useReply(r *probe.Reply) {
 	e.served, e.staple, e.handshakeSCTs = r.Chain, r.Staple, r.Timestamps
 	e.version, e.suite, e.alpn = uint16(r.Version), r.Suite, r.ALPN
 }

@@ -43,43 +43,43 @@ const (
 	advicePanel = "Install a certificate for the domain in the panel, for instance with its Let's Encrypt feature, and " +
 		"check that the domain is assigned to this server."
 	adviceProxy = "Check from another network: a proxy between this check and the server replaces the certificate. If " +
-		"the server itself stands behind that proxy, install a certificate from a public authority there."
-	causeProxy = "was made on the way by a program that decrypts the traffic, and is not the one that the server " +
-		"presents"
+		"the server itself is behind that proxy, install a certificate from a public authority there."
+	causeProxy = "was made on the way by a program that decrypts the traffic, " +
+		"and is not the one that the server presents"
 	causeDefault = "is the one that it makes for itself and presents until another is installed"
 )
 
 // products is the table of all that are known, the more specific first.
 var products = append([]product{{
 	code: codeDefault, title: "Kubernetes ingress presents its default certificate",
-	cause: "is the one that the ingress controller of Kubernetes presents where no certificate is configured for the " +
-		"name",
+	cause: "is the one that the ingress controller of Kubernetes presents where no " +
+		"certificate is configured for the name",
 	advice: "Set spec.tls of the Ingress with this host and its secretName, and check that the secret is of type " +
 		"kubernetes.io/tls, exists in the same namespace and holds the certificate; cert-manager can issue it.",
 	signs: []sign{{cn: "Kubernetes Ingress Controller Fake Certificate"}},
 }, {
 	code: codeDefault, title: "Traefik presents its default certificate",
 	cause: "is the one that Traefik presents where no router has a certificate for the name",
-	advice: "Check that a router matches the host and has tls with a certResolver, and look for errors of the ACME " +
-		"challenge in the log of Traefik.",
+	advice: "Check that a router matches the host and has tls with a certResolver, " +
+		"and look for errors of the ACME challenge in the log of Traefik.",
 	signs: []sign{{cn: "TRAEFIK DEFAULT CERT"}, {san: "*.traefik.default"}},
 }, {
 	code: codeDefault, title: "cert-manager presents its temporary certificate",
 	cause: "is the placeholder that cert-manager puts into the secret until the real one is issued",
-	advice: "Find out why the certificate is not issued: kubectl describe certificate, certificaterequest, order and " +
-		"challenge name the reason.",
+	advice: "Find out why the certificate is not issued: kubectl describe certificate, certificaterequest, " +
+		"order and challenge name the reason.",
 	signs: []sign{{issuer: "cert-manager.local"}},
 }, {
 	code: codeDefault, title: "OpenShift router presents its default certificate",
 	cause: "is the one that the ingress operator of OpenShift makes for all routes without their own",
-	advice: "Set defaultCertificate of the IngressController to a secret with a public certificate, or give the route " +
-		"its own.",
+	advice: "Set defaultCertificate of the IngressController to a secret with a public certificate, " +
+		"or give the route its own.",
 	signs: []sign{{issuer: "ingress-operator@*"}},
 }, {
 	code: codeDefault, title: "Rancher presents its default certificate",
 	cause: "is the one that Rancher or K3s makes for itself",
-	advice: "Install Rancher with ingress.tls.source=letsEncrypt or secret, or put the certificate into the secret " +
-		"tls-rancher-ingress.",
+	advice: "Install Rancher with ingress.tls.source=letsEncrypt or secret, " +
+		"or put the certificate into the secret tls-rancher-ingress.",
 	signs: []sign{{issuer: "dynamiclistener-ca@*"}},
 }, {
 	code: codeDefault, title: "pfSense presents its default certificate",
@@ -96,8 +96,8 @@ var products = append([]product{{
 }, {
 	code: codeDefault, title: "cPanel presents its default certificate",
 	cause: causeDefault,
-	advice: "Run AutoSSL for the domain in cPanel or WHM, and look there for the reason if it fails: often the domain " +
-		"does not point to this server.",
+	advice: "Run AutoSSL for the domain in cPanel or WHM, and look there for the reason if it fails: " +
+		"often the domain does not point to this server.",
 	signs: []sign{{email: "ssl@*"}, {issuer: "cPanel*", org: "cPanel*"}},
 }, {
 	code: codeDefault, title: "Synology DSM presents its default certificate",
@@ -170,8 +170,8 @@ var products = append([]product{{
 	signs: []sign{{org: "Internet Widgits Pty Ltd"}, {org: "Default Company Ltd"}, {org: "SomeOrganization"}},
 }, {
 	code: codeDefault, title: "Server presents the default certificate of its system",
-	cause: "is the one that the operating system or web server was installed with (snakeoil, localhost): it is for the " +
-		"machine, and signed itself",
+	cause: "is the one that the operating system or web server was installed with (snakeoil, localhost): " +
+		"it is for the machine, and signed itself",
 	advice: "Get a certificate for the name from a public authority (with ACME it is free and automatic), and " +
 		"configure it in the web server in place of the one under ssl-cert-snakeoil or localhost.",
 	signs: []sign{{cn: "localhost", foreign: true}, {cn: "*.localdomain", foreign: true},
@@ -180,8 +180,8 @@ var products = append([]product{{
 	code: codeTesting, title: "Certificate is of Let's Encrypt's staging environment",
 	cause: "is for tests, of the staging environment of Let's Encrypt, which no client trusts",
 	advice: "Request the certificate from the production environment: use " +
-		"https://acme-v02.api.letsencrypt.org/directory (certbot without --staging and --test-cert), and force the " +
-		"renewal.",
+		"https://acme-v02.api.letsencrypt.org/directory (certbot without --staging and --test-cert), " +
+		"and force the renewal.",
 	signs: []sign{{issuerOrg: "(STAGING)*"}, {issuer: "(STAGING)*"}, {issuer: "Fake LE *"}},
 }, {
 	code: codeTesting, title: "Certificate is of Pebble, an ACME server for tests",
@@ -207,8 +207,8 @@ var products = append([]product{{
 	signs: []sign{{issuerUnit: "CloudFlare Origin SSL*"}, {unit: "CloudFlare Origin CA"}, {issuer: "CloudFlare Origin*"}},
 }, {
 	code: codePrivate, title: "Certificate is of a FortiGate's own authority",
-	cause: "is of Fortinet's device authority, by which a FortiGate signs its factory certificate and those of " +
-		"traffic that it inspects",
+	cause: "is of Fortinet's device authority, by which a FortiGate signs its factory certificate " +
+		"and those of traffic that it inspects",
 	advice: "Import a public certificate under System > Certificates if this is a FortiGate, and select it for the " +
 		"service; if traffic only passes one that inspects it, exempt the host there, or check from another network.",
 	signs: []sign{{issuerOrg: "Fortinet*"}, {org: "Fortinet*"}},
@@ -221,15 +221,15 @@ var products = append([]product{{
 		{issuer: "kube-apiserver-*signer"}},
 }, {
 	code: codePrivate, title: "Certificate is of a database service's own authority",
-	cause: "is of the authority of a managed database (Amazon RDS, Google Cloud SQL), which its clients are " +
-		"configured with",
+	cause: "is of the authority of a managed database (Amazon RDS, Google Cloud SQL), " +
+		"which its clients are configured with",
 	advice: "Give the clients the root certificate of the database service; browsers do not trust it.",
 	signs:  []sign{{issuerUnit: "Amazon RDS"}, {issuer: "Amazon RDS*"}, {issuer: "Google Cloud SQL Server CA"}},
 }, {
 	code: codePrivate, title: "Certificate is of a private smallstep authority",
 	cause: "is of an authority that step-ca runs for an organization",
-	advice: "Install the root of the authority on all clients, or use a public authority for those that you do not " +
-		"manage.",
+	advice: "Install the root of the authority on all clients, " +
+		"or use a public authority for those that you do not manage.",
 	signs: []sign{{issuer: "Smallstep *"}, {issuerOrg: "Smallstep*"}},
 }}, intercepting()...)
 

@@ -92,7 +92,7 @@ type renewal struct {
 // renewals are the names of the certificate whose records are known, and that of the host, if no wildcard covers it.
 func (e *evidence) renewals() (list []renewal) {
 	add := func(name string, c *caa) {
-		if c.asked && c.err == nil && !slices.ContainsFunc(list, func(r renewal) bool { return r.name == name }) {
+		if c.queried && c.err == nil && !slices.ContainsFunc(list, func(r renewal) bool { return r.name == name }) {
 			list = append(list, renewal{name, strings.HasPrefix(name, "*."), c})
 		}
 	}
@@ -118,7 +118,7 @@ func (e *evidence) renewals() (list []renewal) {
 func (r *renewal) judge(own []string) (yes, known bool) {
 	domains, found := r.relevant(r.wildcard)
 	switch {
-	case len(r.strange()) > 0, found && len(domains) == 0:
+	case len(r.unknownCritical()) > 0, found && len(domains) == 0:
 		return false, true
 	case !found:
 		return true, true
@@ -169,8 +169,8 @@ func (e *evidence) unrenewable() (list rule.Failures) {
 		f := rule.Failure{Detail: fmt.Sprintf("%s; it stays valid, but renewal will fail for %s.", g.first.refusal(issuer),
 			phrase.Series(g.names, maxShownNames))}
 		if g.first.wildcard && g.first.has(tagIssueWild) {
-			f.Advice = "Add an issuewild record for the authority before the next renewal, or renew with names that have no " +
-				"wildcard."
+			f.Advice = "Add an issuewild record for the authority before the next renewal, " +
+				"or renew with names that have no wildcard."
 		}
 		list = append(list, f)
 	}
@@ -186,13 +186,13 @@ func (r *renewal) refusal(issuer string) string {
 	domains, _ := r.relevant(r.wildcard)
 	other, _ := r.relevant(!r.wildcard)
 	switch {
-	case len(r.strange()) > 0 || len(domains)+len(other) == 0:
-		return fmt.Sprintf("The CAA records of %s forbid every authority to issue, including %s, which issued this "+
-			"certificate",
+	case len(r.unknownCritical()) > 0 || len(domains)+len(other) == 0:
+		return fmt.Sprintf("The CAA records of %s forbid every authority to issue, including %s, "+
+			"which issued this certificate",
 			r.domain, phrase.Quote(issuer))
 	case len(domains) == 0:
-		return fmt.Sprintf("The CAA records of %s let no authority issue%s (%s), and so not %s, which issued this "+
-			"certificate",
+		return fmt.Sprintf("The CAA records of %s let no authority issue%s (%s), and so not %s, "+
+			"which issued this certificate",
 			r.domain, kind, r.property(r.wildcard), phrase.Quote(issuer))
 	}
 	return fmt.Sprintf("The CAA records of %s allow %s to issue%s, and not %s, which issued this certificate", r.domain,

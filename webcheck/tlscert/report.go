@@ -65,13 +65,13 @@ type Features struct {
 	TicketResumption    *bool `json:"ticket_resumption,omitempty" doc:"whether a second connection resumed the session of the first by a ticket"`
 	PostQuantum         *bool `json:"post_quantum,omitempty" doc:"whether a key exchange protects against quantum computers"`
 
-	told bool // so that zeros are not absent
+	known bool // so that zeros are not absent
 }
 
 // UnmarshalJSON reads what is there, zeros included.
 func (f *Features) UnmarshalJSON(data []byte) error {
 	type plain Features
-	f.told = true
+	f.known = true
 	return json.Unmarshal(data, (*plain)(f))
 }
 

@@ -168,12 +168,12 @@ func (BareOutcome) Values() []string { return kit.Values(bareSame, bareOther, ba
 
 func (e *evidence) withoutSNI() WithoutSNI {
 	switch {
-	case e.bare == nil:
+	case e.noSNI == nil:
 		return WithoutSNI{}
-	case e.bare.leaf == nil:
+	case e.noSNI.leaf == nil:
 		return WithoutSNI{Outcome: bareRefused}
 	}
-	leaf := e.bare.leaf
+	leaf := e.noSNI.leaf
 	w := WithoutSNI{bareSame, sha256Of(leaf), subject(leaf), leaf.NotAfter.UTC()}
 	if e.foreignBare() {
 		w.Outcome = bareOther
@@ -183,10 +183,10 @@ func (e *evidence) withoutSNI() WithoutSNI {
 
 // foreignBare reports whether clients that name no host get a certificate that others do not.
 func (e *evidence) foreignBare() bool {
-	if e.bare == nil || e.bare.leaf == nil {
+	if e.noSNI == nil || e.noSNI.leaf == nil {
 		return false
 	}
-	shown := func(p *evidence) bool { return len(p.served) > 0 && bytes.Equal(p.served[0], e.bare.leaf.Raw) }
+	shown := func(p *evidence) bool { return len(p.served) > 0 && bytes.Equal(p.served[0], e.noSNI.leaf.Raw) }
 	return !slices.ContainsFunc(e.siblings(), shown)
 }
 

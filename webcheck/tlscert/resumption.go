@@ -59,7 +59,7 @@ func (e *evidence) shake(ctx context.Context, env *diag.Env, k *keeper) (state t
 		ServerName: e.name, InsecureSkipVerify: true, NextProtos: protocols(e.req.Port), MinVersion: tls.VersionTLS10,
 		Time: env.Now, ClientSessionCache: k,
 	}
-	e.spare(config)
+	e.avoidIntolerances(config)
 	client := tls.Client(conn, config)
 	k.put = nil
 	if client.HandshakeContext(bounded) != nil {

@@ -62,7 +62,7 @@ type RevocationCheck struct {
 	Error       string            `json:"error,omitempty" doc:"why there is no answer that can be used"`
 }
 
-func (c *RevocationCheck) take(a revocation.Answer) {
+func (c *RevocationCheck) setAnswer(a revocation.Answer) {
 	c.Status, c.ThisUpdate, c.NextUpdate, c.RevokedAt, c.Reason = a.Status, a.ThisUpdate, a.NextUpdate, a.RevokedAt,
 		a.Reason
 	if a.Err != nil {
@@ -112,10 +112,10 @@ func ask(now time.Time, cert *x509.Certificate, method RevocationMethod, urls []
 	for _, target := range urls[:min(len(urls), maxServices)] {
 		c := RevocationCheck{Method: method, URL: phrase.Clip(strings.ToValidUTF8(target, "\uFFFD"), maxShownURL)}
 		if now.After(cert.NotAfter) {
-			c.take(revocation.Answer{Status: revocation.LeftOut,
+			c.setAnswer(revocation.Answer{Status: revocation.LeftOut,
 				Err: errors.New("authorities say nothing of certificates that have expired")}) // RFC 5280 section 3.3
 		} else {
-			c.take(of(target))
+			c.setAnswer(of(target))
 		}
 		list = append(list, c)
 		if known(c.Status) {
@@ -170,9 +170,9 @@ func (e *evidence) stapledCheck() (c RevocationCheck, ok bool) {
 	c.Method = byStaple
 	switch {
 	case e.response != nil:
-		c.take(revocation.FromOCSP(e.response, e.now))
+		c.setAnswer(revocation.FromOCSP(e.response, e.now))
 	case e.ocspErr != nil:
-		c.take(revocation.Answer{Status: revocation.Unusable, Err: e.ocspErr})
+		c.setAnswer(revocation.Answer{Status: revocation.Unusable, Err: e.ocspErr})
 	default:
 		return c, false
 	}

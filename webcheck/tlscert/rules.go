@@ -32,8 +32,8 @@ var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 		}),
 		cipherRules.With(rule.Rule[*evidence]{Reads: fromScan, Category: factorCipher, When: offers}),
 		featureRules.With(rule.Rule[*evidence]{Reads: fromScan, Category: factorProtocol}),
-		playedRules.With(rule.Rule[*evidence]{
-			Reads: fromScan, Category: factorConnection, When: playable, HoldsWhenUnanswered: true,
+		familyRules.With(rule.Rule[*evidence]{
+			Reads: fromScan, Category: factorConnection, When: clientsKnown, HoldsWhenUnanswered: true,
 		}),
 		issuanceRules.With(rule.Rule[*evidence]{Reads: fromServer, Category: factorIssuance, When: stapled}),
 		daneRules.With(rule.Rule[*evidence]{Reads: []rule.Source{sourceDANE}, Category: factorIssuance}),
@@ -110,7 +110,7 @@ var clientRules = rule.Rules[*evidence]{{
 	Advice: "Enable cipher suites with ECDHE and AES-GCM or ChaCha20, the groups X25519 and P-256, and a certificate " +
 		"with an RSA or ECDSA key on P-256.",
 	When: func(e *evidence) bool {
-		return !e.demandsClient() && !e.anonymous() && e.broken == nil && !e.stumbles()
+		return !e.demandsClient() && !e.anonymous() && e.broken == nil && !e.hasIntolerances()
 	},
 	Fails: func(e *evidence) rule.Failures {
 		return e.explain(rule.FailIf(e.failure != nil,

@@ -47,9 +47,9 @@ var presentedRules = rule.Rules[*evidence]{{
 	Requirement: "The certificate for clients that send no server name has not expired",
 	Advice: "Configure a valid certificate for the default server of the address: old devices and some monitoring " +
 		"tools do not send the name that they want (SNI).",
-	When: func(e *evidence) bool { return e.bare != nil && e.bare.leaf != nil },
+	When: func(e *evidence) bool { return e.noSNI != nil && e.noSNI.leaf != nil },
 	Fails: func(e *evidence) rule.Failures {
-		leaf := e.bare.leaf
+		leaf := e.noSNI.leaf
 		return rule.FailIf(e.foreignBare() && e.now.After(leaf.NotAfter),
 			"Without a server name the server presents the certificate for %s, which expired on %s.", subject(leaf),
 			leaf.NotAfter.UTC().Format(time.DateOnly))

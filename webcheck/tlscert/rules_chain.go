@@ -24,7 +24,7 @@ func (e *evidence) missesKnown() bool {
 // whyUntrusted is why no rule here has severity and code of the fact that a certificate is not trusted.
 const (
 	whyUntrusted  = "this check examines the chain, and has a code for each reason why clients do not trust it"
-	whyIncomplete = "browsers fetch the missing certificate or know it already, so that only other clients fail"
+	whyIncomplete = "browsers fetch the missing certificate or know it already, so only other clients fail"
 )
 
 var chainRules = rule.Rules[*evidence]{{
@@ -176,7 +176,7 @@ var chainRules = rule.Rules[*evidence]{{
 }, {
 	Code: "tls.chain.extra", Severity: diag.Info, Weight: 1, Ref: "RFC 8446 section 4.4.2",
 	Title:       "Server sends certificates that do not belong to the chain",
-	Requirement: "The server sends no certificates beside the chain",
+	Requirement: "The server sends no certificates outside the chain",
 	Advice:      "Remove them from the chain file: they only make each handshake longer.",
 	When: func(e *evidence) bool {
 		return certified(e) && (len(e.extra()) > 0 || len(e.expiredPeers()) == len(e.expiredIssuers()))
@@ -278,8 +278,8 @@ var formRules = rule.Rules[*evidence]{
 	linted("san.missing", "tls.form.san_missing", diag.Error, "Baseline Requirements section 7.1.2.7.12",
 		"Subject alternative names are missing", "The certificate has subject alternative names"),
 	linted("san.critical", "tls.form.san_critical", diag.Warning, "Baseline Requirements section 7.1.2.7.12",
-		"Subject alternative names are critical beside a subject",
-		"The subject alternative names are not critical beside a subject"),
+		"Subject alternative names are critical although there is a subject",
+		"The subject alternative names are not critical although there is a subject"),
 	linted("san.noncritical", "tls.form.san_noncritical", diag.Warning, "RFC 5280 section 4.2.1.6",
 		"Subject alternative names are not critical without a subject",
 		"The subject alternative names are critical where there is no subject"),

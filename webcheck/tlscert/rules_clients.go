@@ -13,8 +13,8 @@ import (
 	"github.com/diagkit/diagkit/webcheck/internal/probe"
 )
 
-// takes makes the condition of a rule: it is known whether the server takes one of the properties.
-func takes(properties ...probe.Property) func(*evidence) bool {
+// toleranceKnown makes the condition of a rule: it is known whether the server takes one of the properties.
+func toleranceKnown(properties ...probe.Property) func(*evidence) bool {
 	return func(e *evidence) bool {
 		for _, p := range properties {
 			if e.scan != nil && e.scan.Tolerates(p) != probe.Unknown {
@@ -40,7 +40,7 @@ const maxNamedClients = 6
 
 // helloRules are about what a server does not take in a ClientHello, although clients have it.
 var helloRules = rule.Rules[*evidence]{{
-	Code: "tls.handshake.large_hello", Severity: diag.Error, Weight: 10, When: takes(probe.Large),
+	Code: "tls.handshake.large_hello", Severity: diag.Error, Weight: 10, When: toleranceKnown(probe.Large),
 	Ref:   "RFC 8446 section 5.1",
 	Title: "Server fails on a large ClientHello", Requirement: "The server accepts a large ClientHello",
 	Advice: "Update or reconfigure the load balancer, firewall or TLS library that drops it. Post-quantum key shares " +
@@ -63,7 +63,7 @@ var helloRules = rule.Rules[*evidence]{{
 			e.locksOut(clients.LargeHello))
 	},
 }, {
-	Code: "tls.handshake.tls13_hello", Severity: diag.Error, Weight: 10, When: takes(probe.NewVersion),
+	Code: "tls.handshake.tls13_hello", Severity: diag.Error, Weight: 10, When: toleranceKnown(probe.NewVersion),
 	Ref:   "RFC 8446 section 4.2.1",
 	Title: "Server fails when a client also offers TLS 1.3", Requirement: "The server accepts offers of TLS 1.3",
 	Advice: "Update the load balancer or TLS library, or enable TLS 1.3. A server that does not support it has to " +
@@ -72,7 +72,7 @@ var helloRules = rule.Rules[*evidence]{{
 		return e.reacts(probe.NewVersion, "TLS 1.3 among the versions", clients.TLS13Hello)
 	},
 }, {
-	Code: "tls.handshake.alpn", Severity: diag.Error, Weight: 10, When: takes(probe.Protocols),
+	Code: "tls.handshake.alpn", Severity: diag.Error, Weight: 10, When: toleranceKnown(probe.Protocols),
 	Ref:   "RFC 7301 section 3.2",
 	Title: "Server fails when a client offers ALPN", Requirement: "The server accepts offers of application protocols",
 	Advice: "Update the load balancer or TLS library that fails on it: " +
@@ -87,7 +87,7 @@ var helloRules = rule.Rules[*evidence]{{
 	},
 }, {
 	Code: "tls.handshake.unknown_values", Severity: diag.Error, Weight: 10, Ref: "RFC 8446 section 9.3",
-	When:        takes(probe.Reserved, probe.Extensions, probe.KeyShare),
+	When:        toleranceKnown(probe.Reserved, probe.Extensions, probe.KeyShare),
 	Title:       "Server fails on values in a ClientHello that it does not know",
 	Requirement: "The server ignores unknown values",
 	Advice: "Update the load balancer, firewall or TLS library that drops them. Servers must ignore what they do not " +
@@ -127,8 +127,8 @@ var clientReasons = []struct {
 	{clients.NoRoot, "the root of the chain is not trusted there", "Send a chain to a root that they trust."},
 }
 
-// told reports whether other rules report that clients fail for a reason.
-func (e *evidence) told(why clients.Reason) bool {
+// reportedByOthers reports whether other rules report that clients fail for a reason.
+func (e *evidence) reportedByOthers(why clients.Reason) bool {
 	switch why {
 	case clients.LargeHello, clients.TLS13Hello, clients.ALPNHello, clients.OddHello:
 		return true // helloRules
@@ -143,9 +143,9 @@ func (e *evidence) told(why clients.Reason) bool {
 	}
 }
 
-// untold are the outcomes of families that do not connect, for a reason that no other rule reports.
-func (e *evidence) untold(current bool) []clients.Outcome {
-	return slices.DeleteFunc(e.failing(current), func(o clients.Outcome) bool { return e.told(o.Reason) })
+// unreportedFailures are the outcomes of families that do not connect, for a reason that no other rule reports.
+func (e *evidence) unreportedFailures(current bool) []clients.Outcome {
+	return slices.DeleteFunc(e.failing(current), func(o clients.Outcome) bool { return e.reportedByOthers(o.Reason) })
 }
 
 // lockedOut makes a failure for each reason for which some families fail.
@@ -176,21 +176,21 @@ func (e *evidence) explain(failures rule.Failures) rule.Failures {
 	return failures
 }
 
-// playedRules are about families of clients.
-var playedRules = rule.Rules[*evidence]{{
+// familyRules are about families of clients.
+var familyRules = rule.Rules[*evidence]{{
 	Code: "tls.client.current", Severity: diag.Error, Weight: 10, Ref: "RFC 9325 section 4.2",
 	Title: "Some current clients cannot connect", Requirement: "The current clients that were tried can connect",
 	Advice: "Enable what most clients have: ECDHE with AES-GCM, X25519 and P-256, and an RSA key or one on P-256.",
-	Fails:  func(e *evidence) rule.Failures { return e.lockedOut(e.untold(true)) },
+	Fails:  func(e *evidence) rule.Failures { return e.lockedOut(e.unreportedFailures(true)) },
 }, {
 	Code: "tls.client.old", Severity: diag.Info, Ref: "RFC 9325 section 3.1",
 	Title: "Old clients cannot connect", Requirement: "The old clients that were tried can connect",
 	Advice: "Nothing has to be done unless the server has to serve such clients.",
 	Fails: func(e *evidence) rule.Failures {
-		details := kit.Map(e.lockedOut(e.untold(false)), func(f rule.Failure) string { return f.Detail })
+		details := kit.Map(e.lockedOut(e.unreportedFailures(false)), func(f rule.Failure) string { return f.Detail })
 		return rule.FailIf(len(details) > 0, "%s", strings.Join(details, " "))
 	},
 }}
 
-// playable reports whether families of clients were tried, and none fails because all do.
-func playable(e *evidence) bool { return e.outcomes != nil && e.failure == nil }
+// clientsKnown reports whether families of clients were tried, and none fails because all do.
+func clientsKnown(e *evidence) bool { return e.outcomes != nil && e.failure == nil }

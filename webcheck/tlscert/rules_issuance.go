@@ -95,7 +95,7 @@ var issuanceRules = rule.Rules[*evidence]{{
 	Ref:         "RFC 6960 section 2.2",
 	Title:       "Certificate was revoked",
 	Requirement: "The stapled OCSP response does not say that the certificate was revoked",
-	Advice:      "Generate a new key, get a new certificate and install it at once.",
+	Advice:      "Generate a new key, get a new certificate and install it immediately.",
 	Fails: func(e *evidence) rule.Failures {
 		c, _ := e.stapledCheck()
 		if e.response.Status != ocsp.Revoked {
@@ -147,7 +147,7 @@ var caaRules = rule.Rules[*evidence]{{
 	Code: "tls.caa.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 8659 section 3",
 	Title: "CAA records could not be looked up", Requirement: "The name servers answer for CAA records",
 	Advice: "Check that every name server answers CAA queries: authorities do not issue when the lookup fails.",
-	When:   func(e *evidence) bool { return e.caa.asked && e.connected() },
+	When:   func(e *evidence) bool { return e.caa.queried && e.connected() },
 	Fails: func(e *evidence) rule.Failures {
 		if err := e.caaFault(); err != nil {
 			return rule.Fail("%s", phrase.Sentence(err.Error()))
@@ -157,8 +157,9 @@ var caaRules = rule.Rules[*evidence]{{
 }, {
 	Code: "tls.caa.syntax", Severity: diag.Warning, Weight: 1, Ref: "RFC 8659 section 4.2",
 	Title: "CAA record has a syntax error", Requirement: "The CAA records follow the syntax",
-	Advice: "Write the domain of the authority, then parameters after a semicolon: a broken record authorizes nobody.",
-	When:   limited,
+	Advice: "Write the domain of the authority, then parameters after a semicolon: " +
+		"a malformed record authorizes no authority.",
+	When: limited,
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailEach(e.caa.malformed(), func(record string) rule.Failures {
 			return rule.Fail("The CAA record %s of %s cannot be read.", record, e.caa.domain)
@@ -170,7 +171,7 @@ var caaRules = rule.Rules[*evidence]{{
 	Requirement: "Authorities understand every critical CAA property",
 	Advice:      "Correct the tag of the record, or clear its critical flag.", When: limited,
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailEach(e.caa.strange(), func(record string) rule.Failures {
+		return rule.FailEach(e.caa.unknownCritical(), func(record string) rule.Failures {
 			return rule.Fail("No authority understands the CAA record %s of %s, which is marked as critical.", record,
 				e.caa.domain)
 		})

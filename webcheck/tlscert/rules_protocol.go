@@ -15,7 +15,7 @@ import (
 // scanned reports whether versions and cipher suites were found out.
 func scanned(e *evidence) bool { return e.scan != nil && e.scan.Any() }
 
-func speaks(detail string, versions ...probe.Version) func(e *evidence) rule.Failures {
+func failVersions(detail string, versions ...probe.Version) func(e *evidence) rule.Failures {
 	return func(e *evidence) rule.Failures {
 		var names []string
 		for _, v := range versions {
@@ -43,12 +43,12 @@ var versionRules = rule.Rules[*evidence]{{
 	Code: "tls.version.ssl", Severity: diag.Error, Weight: 10, Ref: "RFC 7568 section 3",
 	Title: "Server accepts SSLv2 or SSLv3", Requirement: "The server refuses SSLv2 and SSLv3",
 	Advice: "Disable SSLv2 and SSLv3: what is sent with them can be decrypted (DROWN, POODLE).",
-	Fails:  speaks(", with which connections can be decrypted.", probe.SSL2, probe.SSL3),
+	Fails:  failVersions(", with which connections can be decrypted.", probe.SSL2, probe.SSL3),
 }, {
 	Code: "tls.version.obsolete", Severity: diag.Warning, Weight: 5, Ref: "RFC 8996 section 2",
 	Title: "Server accepts TLS 1.0 or 1.1", Requirement: "The server refuses TLS 1.0 and 1.1",
 	Advice: "Disable TLS 1.0 and 1.1: browsers stopped using them in 2020.",
-	Fails:  speaks(", which must no longer be used.", probe.TLS10, probe.TLS11),
+	Fails:  failVersions(", which must no longer be used.", probe.TLS10, probe.TLS11),
 }, {
 	Code: "tls.version.modern", Severity: diag.Error, Weight: 10, Ref: "RFC 9325 section 3.1.1",
 	Title: "Server supports neither TLS 1.2 nor TLS 1.3", Requirement: "The server supports TLS 1.2 or TLS 1.3",
@@ -141,7 +141,7 @@ var cipherRules = rule.Rules[*evidence]{
 		When:   func(e *evidence) bool { return offers(e) && !e.anonymous() },
 		Fails: func(e *evidence) rule.Failures {
 			return e.warnUnlessLockedOut(rule.FailIf(e.lacks(probe.Suite.ForwardSecret), "None of the cipher suites that the "+
-				"server accepts agrees on keys by ECDHE or DHE; there %s.", are(len(e.suites(anySuite)), "cipher suite")))
+				"server accepts agrees on keys by ECDHE or DHE; there %s.", countOf(len(e.suites(anySuite)), "cipher suite")))
 		},
 	},
 	{
@@ -161,7 +161,7 @@ var cipherRules = rule.Rules[*evidence]{
 		When:   func(e *evidence) bool { return offers(e) && !e.anonymous() },
 		Fails: func(e *evidence) rule.Failures {
 			failures := rule.FailIf(e.lacks(probe.Suite.AEAD), "Every cipher suite that the server accepts uses CBC "+
-				"or older modes; there %s.", are(len(e.suites(anySuite)), "cipher suite"))
+				"or older modes; there %s.", countOf(len(e.suites(anySuite)), "cipher suite"))
 			if failures != nil && e.lacks(probe.Suite.ForwardSecret) { // whose text says who is locked out
 				failures[0].Warns = true
 				return failures
@@ -201,8 +201,8 @@ func (e *evidence) warnUnlessLockedOut(failures rule.Failures) rule.Failures {
 
 func anySuite(probe.Suite) bool { return true }
 
-// are says how many there are.
-func are(n int, thing string) string {
+// countOf says how many there are.
+func countOf(n int, thing string) string {
 	return map[bool]string{true: "is ", false: "are "}[n == 1] + phrase.Count(n, thing)
 }
 
@@ -235,7 +235,7 @@ var featureRules = rule.Rules[*evidence]{{
 	Code: "tls.group.hybrid_only", Severity: diag.Error, Weight: 3, Ref: "RFC 9325 section 4.2.1",
 	Title:       "Older clients cannot connect: all groups are post-quantum",
 	Requirement: "TLS 1.3 also has a group that older clients know",
-	Advice:      "Enable X25519 and P-256 beside X25519MLKEM768: new clients still prefer the latter.",
+	Advice:      "Enable X25519 and P-256 in addition to X25519MLKEM768: new clients still prefer the latter.",
 	When: func(e *evidence) bool {
 		return scanned(e) && e.scan.Supported(probe.TLS13) == probe.Yes && len(e.scan.Groups) > 0
 	},

@@ -13,8 +13,8 @@ import (
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
-// toldByService reports whether the word of the authority came from a service, and not with the handshake.
-func (e *evidence) toldByService() bool {
+// answeredByService reports whether the word of the authority came from a service, and not with the handshake.
+func (e *evidence) answeredByService() bool {
 	r := e.revocation()
 	return certified(e) && known(r.Status) && r.Method != byStaple
 }
@@ -53,7 +53,7 @@ var revocationRules = rule.Rules[*evidence]{{
 	Reads: []rule.Source{sourceRevocation}, Ref: "RFC 5280 section 5.3",
 	Title: "Certificate was revoked", Requirement: "The authority has not revoked the certificate",
 	Advice: "Generate a new key, get a new certificate for it and install it.",
-	When:   (*evidence).toldByService,
+	When:   (*evidence).answeredByService,
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailEach(e.revocations, func(c RevocationCheck) rule.Failures {
 			if c.Status != revocation.Revoked || c.Certificate != "" {
@@ -86,7 +86,7 @@ var revocationRules = rule.Rules[*evidence]{{
 	Reads: []rule.Source{sourceRevocation}, Ref: "RFC 6960 section 2.2",
 	Title: "Authority does not know the certificate", Requirement: "The authority knows the certificate",
 	Advice: "Ask the authority: the certificate may be too new, or may never have been issued.",
-	When:   (*evidence).toldByService,
+	When:   (*evidence).answeredByService,
 	Fails: func(e *evidence) rule.Failures {
 		r := e.revocation()
 		return rule.FailIf(r.Status == revocation.Unknown, "The OCSP responder of the authority answers that it does not "+
@@ -107,21 +107,21 @@ var revocationRules = rule.Rules[*evidence]{{
 	Ref:         "Baseline Requirements section 7.1.2.11.2",
 	Title:       "Certificate names no service for revocation",
 	Requirement: "The certificate names OCSP or a revocation list, or is short-lived",
-	Advice: "Check at the next renewal that the certificate names a revocation list; the server itself is not at " +
-		"fault.",
+	Advice: "Check at the next renewal that the certificate names a revocation list; " +
+		"the server itself is not at fault.",
 	When: func(e *evidence) bool { return certified(e) && e.tls.Trusted && e.public() },
 	Fails: func(e *evidence) rule.Failures {
 		c := e.leaf()
 		return rule.FailIf(len(c.OCSPServer)+len(c.CRLDistributionPoints) == 0 && !shortLived(c.NotBefore, c.NotAfter),
-			"The certificate names neither OCSP nor a revocation list, so that nobody can learn that it was revoked; only "+
+			"The certificate names neither OCSP nor a revocation list, so no client can learn that it was revoked; only "+
 				"certificates of up to 7 days may do without.")
 	},
 }}
 
 // remedies are the advice for a revoked certificate whose reason says more than that it is revoked.
 var remedies = map[revocation.Reason]string{
-	"keyCompromise": "Generate a new key on a clean system, get a new certificate for it and install it: the old key " +
-		"is known to others.",
+	"keyCompromise": "Generate a new key on a clean system, get a new certificate for it and install it: " +
+		"the old key is known to others.",
 	"superseded":           "Install the certificate that replaced this one, and reload the server.",
 	"cessationOfOperation": "Get a new certificate if the site is still in use, and install it.",
 	"affiliationChanged":   "Get a new certificate in the present name of the organization, and install it.",

@@ -33,15 +33,15 @@ func (x *examination) judged() []*evidence {
 func (x *examination) scope() []diag.ScopePart {
 	parts := kit.Map(x.places, (*place).part)
 	for _, e := range x.parts {
-		parts = append(parts, e.missing(e.unheard, diag.NotAnswered, "a client that accepts no other got no answer")...)
+		parts = append(parts, e.missing(e.unknownTypes, diag.NotAnswered, "a client that accepts no other got no answer")...)
 		parts = append(parts, e.missing(e.overlong, diag.LeftOut, "its chain is longer than what is read")...)
 	}
-	if x.surplus > 0 {
-		more := map[bool]string{true: "1 more address", false: fmt.Sprintf("%d more addresses", x.surplus)}[x.surplus == 1]
+	if x.leftOut > 0 {
+		more := map[bool]string{true: "1 more address", false: fmt.Sprintf("%d more addresses", x.leftOut)}[x.leftOut == 1]
 		parts = append(parts, diag.ScopePart{Part: more, State: diag.LeftOut,
 			Reason: fmt.Sprintf("at most %d are examined", maxAddresses)})
 	}
-	for _, kind := range x.silences {
+	for _, kind := range x.unansweredKinds {
 		parts = append(parts, diag.ScopePart{Part: kind + " addresses", State: diag.NotAnswered,
 			Reason: "the lookup failed"})
 	}
@@ -70,7 +70,7 @@ func (p *place) part() diag.ScopePart {
 	case p.failure != nil && p.failure.Unanswered:
 		s.State, s.Reason = diag.NotAnswered, p.failure.Message
 	case p.failure != nil:
-	case p.main.mute():
+	case p.main.isSilent():
 		s.State, s.Reason = diag.NotAnswered, "it accepts connections and sends nothing"
 	case len(p.main.seen().Unanswered()) > 0:
 		s.State, s.Reason = diag.NotAnswered, p.main.failure.Message

@@ -137,8 +137,9 @@ func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
 		Host: e.req.Host.Name(), Port: e.req.Port, TLS: kit.OrZero(e.tls),
 		VerifiedChain: e.verifiedChain(), ChainIssues: e.chainIssues(), OCSP: e.ocspReport(), SCTs: []SCT{},
-		CAA: e.caaReport(), WithoutSNI: e.withoutSNI(), DANE: e.daneReport(), HandshakeMS: e.took, Partial: e.partial(),
-		Timing: diag.NewTiming(e.began, ended),
+		CAA: e.caaReport(), WithoutSNI: e.withoutSNI(), DANE: e.daneReport(), HandshakeMS: e.handshakeMS,
+		Partial: e.partial(),
+		Timing:  diag.NewTiming(e.began, ended),
 	}
 	if d, ok := e.req.Host.Domain(); ok {
 		r.HostUnicode = d.UnicodeIfDifferent()
@@ -187,7 +188,7 @@ func (e *evidence) matrix(r *Report) {
 		return
 	}
 	f := Features{
-		told:        true,
+		known:       true,
 		Compression: boolOf(e.scan.Compression), FallbackSCSV: boolOf(e.scan.FallbackSCSV),
 		ServerOrder: boolOf(e.scan.ServerOrder), TicketResumption: boolOf(e.resumes),
 	}

@@ -168,10 +168,10 @@ func (t *Targets) label(label string) *Match {
 	if t.unrelated[label] || len(closed) < 2 || len(closed) > 63 {
 		return nil
 	}
-	if seen := t.seen[look(closed)]; seen != "" && seen != closed {
+	if seen := t.bySkeleton[look(closed)]; seen != "" && seen != closed {
 		return &Match{t.labels[seen], seen, label, Homoglyph, looksAlike, Strong, max(1, differing(closed, seen))}
 	}
-	if seen := t.glanced[glance(closed)]; seen != "" && plain != label {
+	if seen := t.byMarkedSkeleton[glance(closed)]; seen != "" && plain != label {
 		return &Match{t.labels[seen], seen, label, Homoglyph, looksAlike, Strong, max(1, differing(closed, seen))}
 	}
 	return t.edited(label, plain, closed)

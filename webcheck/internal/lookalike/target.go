@@ -51,13 +51,13 @@ type Targets struct {
 	List      []*Target `json:"targets"`             // the brands
 	Unrelated []string  `json:"unrelated,omitempty"` // labels and domains of others that resemble a brand by chance
 
-	own       map[string]*Target // by domain
-	labels    map[string]*Target // by label
-	names     map[string]*Target // by name, as one word
-	seen      map[string]string  // the label by its visual skeleton
-	glanced   map[string]string  // the same for labels with letters that are not plain
-	byLength  [64][]string       // labels
-	unrelated map[string]bool
+	own              map[string]*Target // by domain
+	labels           map[string]*Target // by label
+	names            map[string]*Target // by name, as one word
+	bySkeleton       map[string]string  // the label by its visual skeleton
+	byMarkedSkeleton map[string]string  // the same for labels with letters that are not plain
+	byLength         [64][]string       // labels
+	unrelated        map[string]bool
 }
 
 //go:embed targets.json
@@ -97,7 +97,7 @@ func Parse(data []byte) (*Targets, error) {
 		return nil, fmt.Errorf("unrelated: there must be at most %d, not %d", maxUnrelated, n)
 	}
 	t.own, t.labels, t.unrelated = map[string]*Target{}, map[string]*Target{}, map[string]bool{}
-	t.seen, t.glanced, t.names = map[string]string{}, map[string]string{}, map[string]*Target{}
+	t.bySkeleton, t.byMarkedSkeleton, t.names = map[string]string{}, map[string]string{}, map[string]*Target{}
 	for i, target := range t.List {
 		if target == nil {
 			return nil, fmt.Errorf("target %d: is null", i+1)
@@ -143,7 +143,9 @@ func (t *Targets) add(target *Target) error {
 			return fmt.Errorf("labels: %q stands twice, also with %q", label, other.Name)
 		}
 		t.labels[label] = target
-		for index, form := range map[*map[string]string]string{&t.seen: look(label), &t.glanced: glance(label)} {
+		for index, form := range map[*map[string]string]string{
+			&t.bySkeleton: look(label), &t.byMarkedSkeleton: glance(label),
+		} {
 			if _, taken := (*index)[form]; !taken {
 				(*index)[form] = label
 			}

@@ -23,7 +23,7 @@ func Alike(ctx context.Context, dial Dialer, config Config, other *Report) bool 
 		})
 	}
 	g.Wait()
-	return !slices.Contains(same, false) && !s.lost
+	return !slices.Contains(same, false) && !s.unanswered
 }
 
 // A comparison is a ClientHello of which the answer is known.

@@ -112,11 +112,11 @@ type scanner struct {
 	dial   Dialer
 	config Config
 
-	mu     sync.Mutex
-	made   int
-	lost   bool // an exchange failed without an answer
-	mute13 bool // one of TLS 1.3, where the server is known to be silent to some
-	plain  bool // an answer was no TLS
+	mu          sync.Mutex
+	made        int
+	unanswered  bool // an exchange failed without an answer
+	silentTLS13 bool // one of TLS 1.3, where the server is known to be silent to some
+	plain       bool // an answer was no TLS
 
 	holder *Reply // the reply of the newest version that has a chain, which may be long and is kept for no other
 }
@@ -153,12 +153,12 @@ func Scan(ctx context.Context, dial Dialer, config Config) *Report {
 	}
 	s.details(ctx, r)
 	r.NotTLS = s.plain && !r.Any()
-	if s.mute13 && r.Tolerates(NewVersion) == No {
+	if s.silentTLS13 && r.Tolerates(NewVersion) == No {
 		r.Versions[len(r.Versions)-1].Supported = No
 	} else {
-		s.lost = s.lost || s.mute13
+		s.unanswered = s.unanswered || s.silentTLS13
 	}
-	r.Partial, r.Connections = s.lost, s.made
+	r.Partial, r.Connections = s.unanswered, s.made
 	if config.refused.Property != "" {
 		r.Browser, r.Intolerances = No, append(r.Intolerances, config.refused)
 	}
@@ -212,7 +212,7 @@ func (s *scanner) ask(ctx context.Context, h Hello) (*Reply, error) {
 	if h.Version == TLS13 && s.config.silent && timedOut(err) { // it may be what is left unanswered
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.mute13 = true
+		s.silentTLS13 = true
 		return nil, err
 	}
 	return reply, s.note(err)
@@ -231,7 +231,7 @@ func (s *scanner) note(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.plain = s.plain || errors.Is(err, errNotTLS)
-	s.lost = s.lost || err != nil && !refused && !faulty(err)
+	s.unanswered = s.unanswered || err != nil && !refused && !faulty(err)
 	return err
 }
 

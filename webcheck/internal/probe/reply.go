@@ -317,7 +317,7 @@ func (s *scanner) confirm(ctx context.Context, r *Report) {
 		return
 	}
 	s.mu.Lock()
-	s.lost = true
+	s.unanswered = true
 	s.mu.Unlock()
 	for i := range r.Versions {
 		if r.Versions[i].Supported == No {

@@ -65,16 +65,16 @@ func (s *scanner) try(v view, p try) {
 	s.bits = bits
 	s.search(v, p)
 	if len(s.found) > 0 && !p.inverted {
-		s.beside(v, p)
+		s.searchInverted(v, p)
 	}
 }
 
-// beside looks for inverted symbols in a view that shows others: one image may have both kinds. What seems to be
-// one and gives none is no reason for more tries.
-func (s *scanner) beside(v view, p try) {
+// searchInverted looks for inverted symbols in a view that shows others: one image may have both kinds. What seems to
+// be one and gives none is no reason for more tries.
+func (s *scanner) searchInverted(v view, p try) {
 	rest, cut := s.rest, s.cut
 	s.bits.FlipAll()
-	p.inverted, p.beside = true, true
+	p.inverted, p.otherFound = true, true
 	s.search(v, p)
 	s.rest, s.cut = rest, cut
 }
@@ -203,11 +203,11 @@ const (
 
 // A try says how the image is changed before symbols are looked for.
 type try struct {
-	scale    float64 // 0: as it is
-	filter   filter
-	global   bool // one threshold for all of the image
-	inverted bool
-	beside   bool // symbols of the other kind were found in the view
+	scale      float64 // 0: as it is
+	filter     filter
+	global     bool // one threshold for all of the image
+	inverted   bool
+	otherFound bool // symbols of the other kind were found in the view
 }
 
 type filter int

@@ -216,7 +216,7 @@ func (s *scanner) search(v view, p try) {
 			continue
 		}
 		isLikely := t.badness < likelyBadness
-		if len(s.found) >= s.max || p.beside && !isLikely {
+		if len(s.found) >= s.max || p.otherFound && !isLikely {
 			break
 		}
 		if tries++; tries > max(leastTries, triesPerCentre*len(all)) || s.budget <= 0 {

@@ -171,7 +171,7 @@ func parseTel(rest string) (*Parsed, string) {
 	number, _, _ := strings.Cut(rest, ";")
 	number = strings.TrimSpace(unescaped(number))
 	if strings.Trim(number, "+0123456789-.() *#") != "" || !strings.ContainsAny(number, "0123456789*#") {
-		return nil, "is no telephone number"
+		return nil, "is not a telephone number"
 	}
 	return &Parsed{Numbers: []string{number}}, ""
 }

@@ -123,7 +123,7 @@ func Decode(ctx context.Context, _ *diag.Env, req Request) (*Report, error) {
 	case req.MaxCodes < 0 || req.MaxCodes > maxCodes:
 		return nil, input.Invalid("max_codes", "must be from 1 to %d", maxCodes)
 	}
-	e := &evidence{most: cmp.Or(req.MaxCodes, defaultCodes)}
+	e := &evidence{maxCodes: cmp.Or(req.MaxCodes, defaultCodes)}
 	if err := e.read(ctx, req.Image); err != nil {
 		return nil, err
 	}
@@ -132,11 +132,11 @@ func Decode(ctx context.Context, _ *diag.Env, req Request) (*Report, error) {
 
 // evidence is the input of the rules.
 type evidence struct {
-	image  Image
-	broken *raster.UnreadableError // nil: the image could be read
-	most   int                     // codes in the reply
-	all    int                     // codes in the image
-	codes  []*Code
+	image    Image
+	broken   *raster.UnreadableError // nil: the image could be read
+	maxCodes int                     // codes in the reply
+	total    int                     // codes in the image
+	codes    []*Code
 
 	animated bool // the image has further frames, which were not looked at
 	cut      bool // a limit ended the search
@@ -168,7 +168,7 @@ func (e *evidence) read(ctx context.Context, data []byte) error {
 			return err
 		}
 		e.cut = !whole
-		if e.take(img, symbols); len(symbols) == 0 {
+		if e.addSymbols(img, symbols); len(symbols) == 0 {
 			e.foreign = cmp.Or(e.foreign, scan.Foreign(img))
 		}
 		if len(symbols) > 0 || !img.Transparent {
@@ -178,10 +178,10 @@ func (e *evidence) read(ctx context.Context, data []byte) error {
 	return nil
 }
 
-func (e *evidence) take(img *raster.Gray, symbols []scan.Symbol) {
+func (e *evidence) addSymbols(img *raster.Gray, symbols []scan.Symbol) {
 	inReadingOrder(symbols)
-	e.all = len(symbols)
-	for i := range symbols[:min(len(symbols), e.most)] {
+	e.total = len(symbols)
+	for i := range symbols[:min(len(symbols), e.maxCodes)] {
 		e.codes = append(e.codes, newCode(img, &symbols[i]))
 	}
 }

@@ -130,7 +130,7 @@ func parseCard(scheme, rest string) (*Parsed, string) {
 		p.Emails = fields.all("E")
 	}
 	if p.Name == "" && p.Organization == "" && len(p.Numbers)+len(p.Emails) == 0 {
-		return nil, "names nobody"
+		return nil, "has no name"
 	}
 	return p, ""
 }

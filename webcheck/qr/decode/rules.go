@@ -46,10 +46,10 @@ var imageRules = rule.Rules[*evidence]{
 		Title: "More codes than asked for", Requirement: "All codes that were found are in the reply",
 		Advice: "Raise max_codes, or cut the image into parts where 50 are not enough.",
 		Fails: func(e *evidence) rule.Failures {
-			if e.all > maxCodes {
+			if e.total > maxCodes {
 				return rule.Fail("The image holds more than %d codes, of which the reply has %d.", maxCodes, len(e.codes))
 			}
-			return rule.FailIf(e.all > len(e.codes), "The image holds %d codes, of which the reply has the first %d.", e.all,
+			return rule.FailIf(e.total > len(e.codes), "The image holds %d codes, of which the reply has the first %d.", e.total,
 				len(e.codes))
 		},
 	},

@@ -35,15 +35,15 @@ func TestRules(t *testing.T) {
 		{"broken", evidence{broken: &raster.UnreadableError{Format: raster.PNG, Reason: "the file ends too early"}}, codes{"qr.image.unreadable"}},
 		{"nothing", evidence{}, codes{"qr.code.missing"}},
 		{"another kind", evidence{foreign: scan.MicroQR}, codes{"qr.code.missing"}},
-		{"more", evidence{all: 3, codes: []*Code{said("a")}}, codes{"qr.code.more"}},
-		{"good", evidence{all: 1, codes: []*Code{said(link)}}, codes{}},
+		{"more", evidence{total: 3, codes: []*Code{said("a")}}, codes{"qr.code.more"}},
+		{"good", evidence{total: 1, codes: []*Code{said(link)}}, codes{}},
 		{"damaged", of(with(said("a"), func(c *Code) { c.ErrorsCorrected = 7 })), codes{"qr.code.damaged"}},
 		{"a little damaged", of(with(said("a"), func(c *Code) { c.ErrorsCorrected = 6 })), codes{}},
 		{"no margin", of(with(said("a"), func(c *Code) { c.symbol.Quiet = 1 })), codes{"qr.code.quiet"}},
 		{"inverted", of(with(said("a"), func(c *Code) { c.Inverted = true })), codes{"qr.code.inverted"}},
 		{"mirrored", of(with(said("a"), func(c *Code) { c.Mirrored = true })), codes{"qr.code.mirrored"}},
-		{"cut off", evidence{all: 1, codes: []*Code{said(link)}, cut: true}, codes{"qr.search.limit"}},
-		{"animated", evidence{all: 1, codes: []*Code{said(link)}, animated: true}, codes{"qr.image.animated"}},
+		{"cut off", evidence{total: 1, codes: []*Code{said(link)}, cut: true}, codes{"qr.search.limit"}},
+		{"animated", evidence{total: 1, codes: []*Code{said(link)}, animated: true}, codes{"qr.image.animated"}},
 		{"two of one cause", of(said("http://a.example/"), said("http://b.example/")), codes{"qr.url.http"}},
 		{"part", of(part(1, 3), part(3, 3)), codes{"qr.append.incomplete"}},
 		{"all parts", of(part(2, 2), part(1, 2)), codes{}},
@@ -78,7 +78,7 @@ func TestRules(t *testing.T) {
 }
 
 // of is an image with these codes.
-func of(codes ...*Code) evidence { return evidence{all: len(codes), codes: codes} }
+func of(codes ...*Code) evidence { return evidence{total: len(codes), codes: codes} }
 
 // part is a code that is a part of a text.
 func part(n, of int) *Code {

@@ -50,7 +50,7 @@ func parseVCard(text string) (*Parsed, string) {
 	}
 	p.Name = cmp.Or(formatted, structured)
 	if p.Name == "" && p.Organization == "" && len(p.Numbers)+len(p.Emails) == 0 {
-		return nil, "names nobody"
+		return nil, "has no name"
 	}
 	if !ended {
 		return p, "does not end with END:VCARD"
