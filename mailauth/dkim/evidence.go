@@ -26,7 +26,7 @@ type evidence struct {
 	apex     diag.Answer[*dns.SOA] // whether the domain exists
 	node     diag.Answer[*dns.TXT] // at _domainkey
 	wildcard diag.Answer[*dns.TXT] // at *._domainkey
-	places   []place               // where else the record may have got to
+	places   []place               // other names at which the record may be published
 	others   []string              // selectors with keys, if this one has no key
 
 	quoted        bool          // the text was enclosed in quotation marks, which were removed

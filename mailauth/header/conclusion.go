@@ -172,7 +172,7 @@ func (a *analysis) concludeOpen(c *Conclusion) {
 	case live.NoHop:
 		c.addReason("Which server delivered the message from outside is unknown. %s", a.live.Why)
 	case live.NoEnvelope:
-		c.addReason("The envelope sender is unknown because there is no Return-Path field, so SPF "+
+		c.addReason("The envelope sender is unknown because there is no Return-Path field, so SPF " +
 			"cannot be checked for DMARC.")
 	case live.Decided:
 		c.addReason("The DMARC record cannot be used.")

@@ -89,16 +89,16 @@ func guardRules(list rule.Rules[*evidence], all bool) rule.Rules[*evidence] {
 		if r.Code == missingRecord { // which already puts the policy first
 			continue
 		}
-		mends := all && (r.StateIfFailed == diag.Missing || r.Severity >= diag.Error && r.StateIfFailed == "")
-		list[i].Fails = func(e *evidence) rule.Failures { return e.guardFailures(r.Fails(e), r.Advice, mends) }
+		corrects := all && (r.StateIfFailed == diag.Missing || r.Severity >= diag.Error && r.StateIfFailed == "")
+		list[i].Fails = func(e *evidence) rule.Failures { return e.guardFailures(r.Fails(e), r.Advice, corrects) }
 	}
 	return list
 }
 
 // guardFailures suggests a harmless policy, in testing mode with the present mail servers, before any change that
 // would bring the latent one into force. No record is suggested before that. It changes failures with a suggestion
-// or, if mends is set, all failures.
-func (e *evidence) guardFailures(list rule.Failures, advice string, mends bool) rule.Failures {
+// or, if corrects is set, all failures.
+func (e *evidence) guardFailures(list rule.Failures, advice string, corrects bool) rule.Failures {
 	h := hazard{}
 	if len(list) > 0 {
 		h = e.hazard()
@@ -110,7 +110,7 @@ func (e *evidence) guardFailures(list rule.Failures, advice string, mends bool) 
 	for i := range list {
 		f := &list[i]
 		announces, replaces := f.Suggested == e.newRecord(), f.Suggested != "" && f.Suggested == policy
-		if !mends && f.Suggested == "" || replaces && !e.policyKnown() {
+		if !corrects && f.Suggested == "" || replaces && !e.policyKnown() {
 			continue
 		}
 		then := cmp.Or(f.Advice, advice)
