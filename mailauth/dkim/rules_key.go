@@ -83,8 +83,8 @@ var keyRules = rule.Rules[*evidence]{{
 }, {
 	Code: "dkim.key.private", Severity: diag.Critical, Weight: 1, Ref: "RFC 6376 section 8.3",
 	Title: "DKIM record publishes a private key", Requirement: "The record holds no private key",
-	Advice: "Remove the record at once and never use this key again: whoever has read it can sign in the name of the " +
-		"domain. Generate a new key, and publish its public half at a new selector.",
+	Advice: "Remove the record immediately and never use this key again: whoever has read it can sign in the name " +
+		"of the domain. Generate a new key, and publish its public half at a new selector.",
 	When: func(e *evidence) bool {
 		return hasUsableKey(e) && (e.key.Data != nil || len(tagRules.Faults(secret)(e)) > 0)
 	},

@@ -216,7 +216,7 @@ var absenceRules = rule.Rules[*evidence]{tagRules.Location(rule.Rule[*evidence]{
 	Title:       "No DMARC record, and whether the domain has mail is unknown",
 	Requirement: "A DMARC record applies to the domain, whether or not it has mail",
 	Advice: "Publish a TXT record at _dmarc with p=none and a mailbox for reports, such as the suggested one, which " +
-		"does no harm in either case; move to p=reject if nobody sends mail from the domain.",
+		"does no harm in either case; move to p=reject if the domain sends no mail.",
 	When: func(e *evidence) bool { return lookedUp(e) && isUnconfigured(e) },
 	Fails: func(e *evidence) rule.Failures {
 		if e.mail.Unknown() == "" {
@@ -233,7 +233,7 @@ var absenceRules = rule.Rules[*evidence]{tagRules.Location(rule.Rule[*evidence]{
 	Ref:         "RFC 9989 section 4.10.1",
 	Title:       "No DMARC record on a domain without mail",
 	Requirement: "A DMARC record applies to the domain, although it receives no mail",
-	Advice:      "Publish v=DMARC1; p=reject if nobody sends mail from the domain, so that receivers refuse forged mail.",
+	Advice:      "Publish v=DMARC1; p=reject if the domain sends no mail, so that receivers refuse forged mail.",
 	When: func(e *evidence) bool {
 		return receivesNoMail(e) && !suffix(e) && (e.record != nil || isUnconfigured(e))
 	},
@@ -265,7 +265,7 @@ var absenceRules = rule.Rules[*evidence]{tagRules.Location(rule.Rule[*evidence]{
 	Code: "dmarc.record.spf", Severity: diag.Warning, Reads: []rule.Source{fromRecord, fromExistence, fromWildcard},
 	Ref:   "RFC 7208 section 3",
 	Title: "SPF record at _dmarc", Requirement: "No SPF record is published at _dmarc",
-	Advice: "Move the SPF record to the domain itself, or remove it: nobody looks for SPF at _dmarc.",
+	Advice: "Move the SPF record to the domain itself, or remove it: receivers do not look for SPF at _dmarc.",
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailEach(e.spf, func(text string) rule.Failures {
 			return rule.Fail("%s has the SPF record %q, which is no DMARC record.", e.own.Name, phrase.Quote(text))

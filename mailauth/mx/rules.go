@@ -94,7 +94,7 @@ var recordRules = rule.Rules[*evidence]{{
 	Title:       "No MX record and no address: the domain receives no mail",
 	Requirement: "The domain has an MX record or an address",
 	Advice: "Publish MX records if the domain is to receive mail. If it neither receives nor sends any, publish the " +
-		"null MX \"0 .\", so that senders give up at once.",
+		"null MX \"0 .\", so that senders give up immediately.",
 	When: func(e *evidence) bool { _, known := e.mail.Receives(); return known },
 	Fails: func(e *evidence) rule.Failures {
 		return e.unlessAlias(rule.FailIf(!hasRecords(e) && !e.mail.Implicit,
@@ -179,7 +179,7 @@ var texts = rule.Texts{
 	"valid": {Headline: "MX records are set up correctly",
 		Sub: "Every MX host has a public address. Whether the mail servers accept mail was not tested."},
 	"mx.null.present": {Headline: "Null MX: the domain says that it receives no mail",
-		Sub: "Senders give up at once, as intended. Publish MX records if the domain is to receive mail."},
+		Sub: "Senders give up immediately, as intended. Publish MX records if the domain is to receive mail."},
 }
 
 var (

@@ -35,7 +35,7 @@ var domainRules = rule.Rules[*evidence]{{
 	Title:       "No MX record and no address: the domain receives no mail",
 	Requirement: "The domain has an MX record or an address",
 	Advice: "Publish MX records if the domain is to receive mail. If it neither receives nor sends any, publish the " +
-		"null MX \"0 .\", so that senders give up at once.",
+		"null MX \"0 .\", so that senders give up immediately.",
 	Fails: func(e *evidence) rule.Failures {
 		yes, _ := e.mail.Receives()
 		return e.unlessAlias(rule.FailIf(!yes && !e.mail.NullMX(),

@@ -175,7 +175,7 @@ var sessionRules = []serverRule{onServers(func(*server) bool { return true }, ru
 	Title:       "Mail server turns clients away in its banner",
 	Requirement: "The banners of the mail servers have the code 220",
 	Advice: "Allow connections from the Internet in the mail server, or remove its MX record if it is not meant to " +
-		"receive mail: a banner of 5xx makes senders return mail at once.",
+		"receive mail: a banner of 5xx makes senders return mail immediately.",
 }, when(serviceClosed, failing("turns clients away: "))).mergedIfAll(), onServers(func(s *server) bool {
 	return s.answered() || s.outcome == notSMTP
 }, rule.Rule[*evidence]{

@@ -104,7 +104,7 @@ var recordRules = rule.Rules[*evidence]{{
 	DependsOn: []diag.Code{"spf.domain.nxdomain"}, Ref: "RFC 7208 section 10.1.2",
 	Title:       "No SPF record on a domain without mail",
 	Requirement: "The domain has an SPF record, although it receives no mail",
-	Advice:      "Publish v=spf1 -all if nobody sends mail for the domain, so that receivers can refuse forged mail.",
+	Advice:      "Publish v=spf1 -all if the domain sends no mail, so that receivers can refuse forged mail.",
 	When:        isUnneeded, Fails: noRecord,
 }, {
 	Code: "spf.record.version", Severity: diag.Critical, Weight: 5, Category: factorRecord,

@@ -269,7 +269,7 @@ var policyRules = rule.Rules[*evidence]{
 	{
 		Code: "spf.senders.none", Severity: diag.Error, Weight: 10, Category: factorPolicy,
 		Reads: []rule.Source{fromTree, fromOthers}, Ref: "RFC 7208 section 4.6.2",
-		Title: "SPF lists senders, but nobody passes", Requirement: "The listed senders pass",
+		Title: "SPF lists senders, but no host passes", Requirement: "The listed senders pass",
 		Advice: "Move the senders before all and before terms that exclude them, or remove those that are not used any more.",
 		When: func(e *evidence) bool {
 			return slices.ContainsFunc(e.tree.Root.Terms, listsSender) && !slices.ContainsFunc(e.nodes, (*Node).broken) &&

@@ -117,7 +117,7 @@ func absent(e *evidence) rule.Failures {
 		f[0].Detail = only
 	}
 	if e.protectedBySTS() {
-		f[0].Detail += " The domain has MTA-STS, and nobody learns when a sender cannot follow it."
+		f[0].Detail += " The domain has MTA-STS, and without reports a sender that cannot follow it goes unnoticed."
 	}
 	switch {
 	case e.parent.Name != "":
