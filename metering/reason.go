@@ -14,9 +14,9 @@ import (
 	"syscall"
 )
 
-// A ReasonError is an error whose reason may be shown to members and operators as it is, in a few plain words: [Reason]
-// says it. What dials for notifications or payments, and what asks for payments, returns one to say more than the kind of
-// a failure.
+// A ReasonError is an error whose reason may be shown to members and operators as it is, in a few plain words:
+// [Reason] says it. What dials for notifications or payments, and what asks for payments, returns one to say more
+// than the kind of a failure.
 type ReasonError struct {
 	Reason string
 	Err    error // may be nil

@@ -193,8 +193,8 @@ var plusOptions = []digOption{
 		unsupported: "name the authorities to trust with --ca-file FILE"},
 	passFlag("short", "--short", ""), passFlag("json", "--json", ""),
 
-	formatOnly("all additional answer authority class cmd comments crypto dlv expandaaaa generic header identify idn idnin " +
-		"idnout mapped multiline onesoa opt optpresent opttext qr question root rrcomments showbadcookie showbadvers " +
+	formatOnly("all additional answer authority class cmd comments crypto dlv expandaaaa generic header identify idn " +
+		"idnin idnout mapped multiline onesoa opt optpresent opttext qr question root rrcomments showbadcookie showbadvers " +
 		"split stats trust tsig ttl ttlid ttlunits unknownformat"),
 	{names: "adflag ad", alwaysOn: "queries always have the AD flag, which asks if the answer is authentic"},
 	{names: "fail", alwaysOn: noRetry},
@@ -311,7 +311,13 @@ var programs = map[string]*program{
 	"doggo":   {name: "doggo", letters: digLetters},
 	"delv":    {name: "delv", letters: digLetters, asksRoot: true, fields: map[string]string{"dnssec": "true"}},
 	"drill":   {name: "drill", letters: drillLetters, asksRoot: true, singleName: true},
-	"host":    {name: "host", letters: hostLetters, types: []string{"A", "AAAA", "MX"}, singleName: true, takesServer: true},
+	"host": {
+		name:        "host",
+		letters:     hostLetters,
+		types:       []string{"A", "AAAA", "MX"},
+		singleName:  true,
+		takesServer: true,
+	},
 	"nslookup": {name: "nslookup", letters: letterOptions(nil), dashOptions: nslookupOptions, types: []string{"A", "AAAA"},
 		singleName: true, takesServer: true, interactive: true},
 }

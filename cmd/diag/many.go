@@ -197,7 +197,11 @@ type batchRun struct {
 	err                      error // of writing
 }
 
-func (r *batchRun) examineOne(ctx context.Context, line string, examine func(context.Context, string) (outcome, error)) {
+func (r *batchRun) examineOne(
+	ctx context.Context,
+	line string,
+	examine func(context.Context, string) (outcome, error),
+) {
 	limited, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	o, err := examine(limited, line)

@@ -82,7 +82,9 @@ func errorLines(err error) []string {
 
 // printUsage shows what to type, in eleven lines.
 func (a *app) printUsage() error {
-	_, err := io.WriteString(a.stdout, `diag DOMAIN                     everything about a domain: mail, DNS, web, registration, block lists
+	_, err := io.WriteString(
+		a.stdout,
+		`diag DOMAIN                     everything about a domain: mail, DNS, web, registration, block lists
 diag ADDRESS                    name, holder and block lists of an IP address
 diag URL                        redirects, headers and certificate of a page
 diag FILE                       a message, DMARC or TLS report, certificate, signing request or QR code
@@ -93,6 +95,7 @@ diag example.com --plan         what to change, in order, and the result of each
 diag example.com --zone FILE    preview a zone file before you publish it
 diag -f domains.txt --jsonl     a list; diag diff, wait, explain: compare runs, wait for a record, explain a finding
 --json --md --html --junit      for programs, tickets, colleagues and CI; exit code 1: there are errors
-`)
+`,
+	)
 	return err
 }

@@ -310,7 +310,8 @@ func gitlabReport(list []annotation) []byte {
 		seen[key]++
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s|%d", key, seen[key]))
 		issues = append(issues, issue{
-			n.finding.Title + ": " + annotationText(n.finding), cmp.Or(string(n.finding.Code), "zone"), hex.EncodeToString(sum[:16]),
+			n.finding.Title + ": " + annotationText(n.finding),
+			cmp.Or(string(n.finding.Code), "zone"), hex.EncodeToString(sum[:16]),
 			severity[n.finding.Severity],
 			map[string]any{"path": cmp.Or(n.file, "."), "lines": map[string]int{"begin": max(n.line, 1)}},
 		})

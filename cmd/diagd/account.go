@@ -54,7 +54,11 @@ func (a *app) accountCommand() *cobra.Command {
 	var pages pageFlags
 	list := a.newStoreCommand("list", "List the accounts", "",
 		func(ctx context.Context, admin metering.Admin, _ []string) error {
-			list := paginate(pages, sequence(admin.Store.Accounts(ctx)), func(acc metering.Account) string { return string(acc.ID) })
+			list := paginate(
+				pages,
+				sequence(admin.Store.Accounts(ctx)),
+				func(acc metering.Account) string { return string(acc.ID) },
+			)
 			return printEach(a, mapSequence(list, viewAccounts(admin.Plans)), accountColumns, accountView.row)
 		})
 	pages.add(list.Flags())

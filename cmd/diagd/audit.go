@@ -59,9 +59,12 @@ func (a *app) auditCommand() *cobra.Command {
 			a.recordRun(auditTask, len(v.Faults))
 			return a.showAuditView(v)
 		})
-	appendLong(cmd, `With --head it prints a proof of all charges and invoices instead, to be stored elsewhere; with --against it also
+	appendLong(
+		cmd,
+		`With --head it prints a proof of all charges and invoices instead, to be stored elsewhere; with --against it also
 verifies that nothing in such a proof has changed. The exit code is 3 if something does not agree, and 1 if it could not
-be compared.`)
+be compared.`,
+	)
 	a.addJSON(cmd)
 	cmd.Flags().BoolVar(&head, "head", false, "print a proof of all charges and invoices as JSON, to be stored elsewhere")
 	cmd.Flags().StringVar(&against, "against", "", "file with such a proof: check that nothing in it has changed")

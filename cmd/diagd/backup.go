@@ -17,10 +17,13 @@ import (
 func (a *app) backupCommand() *cobra.Command {
 	cmd := newCommand("backup FILE", "Copy the store to a new file, while the server runs, and audit the copy",
 		"the file to write", func(ctx context.Context, args []string) error { return a.backup(ctx, args[0]) })
-	appendLong(cmd, `The copy is a consistent snapshot: it has every charge that was acknowledged before the command began. To restore
+	appendLong(
+		cmd,
+		`The copy is a consistent snapshot: it has every charge that was acknowledged before the command began. To restore
 it, stop the server and run diagd restore.
 
-The exit code is 3 if the copy has faults; the store then has them, too.`)
+The exit code is 3 if the copy has faults; the store then has them, too.`,
+	)
 	a.addJSON(cmd)
 	return cmd
 }
@@ -57,9 +60,12 @@ func (a *app) sqliteFile() (string, error) {
 func (a *app) restoreCommand() *cobra.Command {
 	cmd := newCommand("restore FILE", "Replace the store of a stopped server by a backup",
 		"the file to restore", func(ctx context.Context, args []string) error { return a.restore(ctx, args[0]) })
-	appendLong(cmd, `The backup is copied, checked, migrated to this program's layout and audited before anything changes; the copy then
+	appendLong(
+		cmd,
+		`The backup is copied, checked, migrated to this program's layout and audited before anything changes; the copy then
 replaces the store. The old store is kept under another name in the same folder: charges made since the backup are
-only there. A store that a server has open is refused. The exit code is 3 if the backup has faults.`)
+only there. A store that a server has open is refused. The exit code is 3 if the backup has faults.`,
+	)
 	a.addJSON(cmd)
 	return cmd
 }

@@ -172,7 +172,10 @@ func (c *billingCommands) showNotes(list iter.Seq2[billing.Note, error]) error {
 	}
 	return printEach(c.app, list, "NOTE, AT, INVOICE, WHAT, STATE, CREDITED CENTS, TAX CENTS, CREDIT NOTE, BY, REASON",
 		func(n billing.Note) []any {
-			return []any{noteName(n), formatTime(&n.At), n.Invoice, n.Action, n.State, n.Cents, n.TaxCents, n.Number, n.By, n.Reason}
+			return []any{
+				noteName(n), formatTime(&n.At), n.Invoice, n.Action, n.State,
+				n.Cents, n.TaxCents, n.Number, n.By, n.Reason,
+			}
 		})
 }
 
@@ -286,7 +289,9 @@ price first: diagd account set ACCOUNT --agreed-price CENTS.`,
 }
 
 func (c *billingCommands) voidCommand() *cobra.Command {
-	cmd := c.requireReason(c.newInvoiceCommand("void", "Void an invoice",
+	cmd := c.requireReason(c.newInvoiceCommand(
+		"void",
+		"Void an invoice",
 		`The invoice is no longer charged. With --reissue a corrected draft replaces it, such as 2026-10.2, from the ledger and
 the current plans, tax and agreed price of the account. A paid invoice needs a credit note instead. If the outcome of an
 attempt is unknown, retry the invoice first, or record it as paid.`,
@@ -296,7 +301,8 @@ attempt is unknown, retry the invoice first, or record it as paid.`,
 				return c.showInvoice(void, err)
 			}
 			return c.showInvoices(sequence([]billing.Invoice{void, next}, err))
-		}))
+		},
+	))
 	cmd.Flags().BoolVar(&c.reissue, "reissue", false, "issue a corrected invoice")
 	return cmd
 }

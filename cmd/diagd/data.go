@@ -34,7 +34,12 @@ var lists = map[string]struct {
 }{
 	plansFile: {"plans that the first start imports into the store; diagd plan list shows those in force",
 		func() []byte { return formatPlans(metering.DefaultPlans()) }, checkByParsing(parsePlans), false},
-	dnsbl.File:     {"blocklists and allow lists that blacklist/ip queries", dnsbl.BuiltIn, checkByParsing(dnsbl.ParseLists), false},
+	dnsbl.File: {
+		"blocklists and allow lists that blacklist/ip queries",
+		dnsbl.BuiltIn,
+		checkByParsing(dnsbl.ParseLists),
+		false,
+	},
 	dnsbl.KeysFile: {"keys of blocklists that need one, by name of account", constant("{}\n"), dnsbl.CheckKeys, true},
 	hsts.File: {"HSTS preload list that http/hsts-check and http/headers-check look domains up in",
 		hsts.NoList, checkByParsing(hsts.ParseList), false},
@@ -54,7 +59,12 @@ var lists = map[string]struct {
 		constant("{\"lists\": []}\n"), checkByParsing(pki.ParseKeyList), false},
 	csr.KeyHashesFile: {"the same as SHA-256 of each SubjectPublicKeyInfo, one a line", constant(""),
 		func(data []byte) error { _, err := pki.ParseKeyHashes(csr.KeyHashesFile, data); return err }, false},
-	csr.KeyTableFile: {"the same in the binary form of badkeys (its file blocklist.dat)", constant(""), csr.CheckTable, false},
+	csr.KeyTableFile: {
+		"the same in the binary form of badkeys (its file blocklist.dat)",
+		constant(""),
+		csr.CheckTable,
+		false,
+	},
 	csr.KeyNamesFile: {"names of the lists in the binary form (badkeysdata.json of badkeys)",
 		constant("{\"bkformat\": 0, \"blocklists\": []}\n"), csr.CheckNames, false},
 }

@@ -145,7 +145,8 @@ func (a *app) examineCertificate() partView {
 	path, remedy := a.serving.tlsCert, "renew it, and find out why automatic renewal failed"
 	switch {
 	case a.serving.acmeDomain != "":
-		path, remedy = filepath.Join(a.serving.acmeData, a.serving.acmeDomain), "check the log to find out why it was not renewed"
+		path = filepath.Join(a.serving.acmeData, a.serving.acmeDomain)
+		remedy = "check the log to find out why it was not renewed"
 	case path == "":
 		host, _, _ := net.SplitHostPort(a.serving.listen)
 		ip, err := netip.ParseAddr(host)

@@ -178,7 +178,11 @@ type countingStore struct {
 }
 
 // Finish implements [hostedspf.Store].
-func (c countingStore) Finish(ctx context.Context, claim hostedspf.Claim, o hostedspf.Outcome) (hostedspf.Profile, error) {
+func (c countingStore) Finish(
+	ctx context.Context,
+	claim hostedspf.Claim,
+	o hostedspf.Outcome,
+) (hostedspf.Profile, error) {
 	p, err := c.Store.Finish(ctx, claim, o)
 	if err == nil {
 		c.counters.ObserveResolution(string(o.Resolution.Status))

@@ -108,7 +108,10 @@ const keyColumns = "ID, NAME, PREFIX, STATE, SCOPES, LAST USED, EXPIRES"
 
 // row has the scopes as --scopes reads them.
 func (v keyView) row() []any {
-	return []any{v.ID, v.Name, v.DisplayPrefix, v.State, joinWords(v.Scopes), formatTime(v.LastUsedAt), formatTime(v.ExpiresAt)}
+	return []any{
+		v.ID, v.Name, v.DisplayPrefix, v.State, joinWords(v.Scopes),
+		formatTime(v.LastUsedAt), formatTime(v.ExpiresAt),
+	}
 }
 
 func (a *app) keyListCommand() *cobra.Command {

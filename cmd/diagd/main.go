@@ -144,8 +144,8 @@ func (a *app) command() *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.config, "config", "", "file with a line 'key = value' for each setting")
 	flags.StringVar(&a.store, "store", "sqlite:diag.db",
-		"where accounts, keys and charges are stored: sqlite:FILE, memory:, or postgres://USER:PASSWORD@HOST/DATABASE, which "+
-			"several servers may share; prefer DIAG_STORE if there is a password")
+		"where accounts, keys and charges are stored: sqlite:FILE, memory:, or postgres://USER:PASSWORD@HOST/DATABASE, "+
+			"which several servers may share; prefer DIAG_STORE if there is a password")
 	flags.StringVar(&a.data, "data", "", "folder with files that replace the built-in lists of the same name")
 	a.serving.add(root.Flags())
 	a.world.Add(root.Flags())

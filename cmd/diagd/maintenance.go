@@ -38,8 +38,8 @@ const (
 
 func (f *maintenanceFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.biller, "biller", "",
-		"payment service for invoices: file:DIR (writes each to a file), the https://… URL of a webhook, or stripe with the "+
-			"key of DIAG_STRIPE_KEY; the server then closes months and charges invoices automatically (default: off)")
+		"payment service for invoices: file:DIR (writes each to a file), the https://… URL of a webhook, or stripe with "+
+			"the key of DIAG_STRIPE_KEY; the server then closes months and charges invoices automatically (default: off)")
 	fs.StringVar(&f.secret, "biller-secret", "",
 		"whsec_… that signs what is sent to the webhook of --biller; better set by DIAG_BILLER_SECRET")
 	fs.DurationVar(&f.draft, "invoice-draft", time.Hour,

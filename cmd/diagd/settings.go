@@ -84,7 +84,8 @@ func checkEnvironment(environment []string, settings *pflag.FlagSet) (faults []e
 	for _, entry := range environment {
 		name, _, _ := strings.Cut(entry, "=")
 		if !strings.HasPrefix(name, envName("")) || known[name] ||
-			strings.HasPrefix(name, envName("test-")) || strings.HasPrefix(name, envName("service-")) || name == envName("port") ||
+			strings.HasPrefix(name, envName("test-")) || strings.HasPrefix(name, envName("service-")) ||
+			name == envName("port") ||
 			strings.HasPrefix(name, envName("port-")) {
 			continue
 		}

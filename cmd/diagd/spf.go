@@ -73,22 +73,27 @@ func (a *app) spfCreateCommand() *cobra.Command {
 	var key, domain, host string
 	var interval time.Duration
 	var req hostedspf.CreateRequest
-	create := newCommand("create", "Create a profile and resolve it", "", func(ctx context.Context, _ []string) (err error) {
-		if key == "" || domain == "" {
-			return usagef("--key and --domain are required")
-		}
-		if req.Domain, err = diag.ParseDomain(domain); err != nil {
-			return usagef("--domain: %w", err)
-		}
-		if interval%time.Second != 0 {
-			return usagef("--interval: must be whole seconds")
-		}
-		req.IntervalSeconds = int(interval / time.Second)
-		if req.IncludeHost, req.Zone, err = a.includeHost(host); err != nil {
-			return err
-		}
-		return a.createSPF(ctx, metering.KeyID(key), req)
-	})
+	create := newCommand(
+		"create",
+		"Create a profile and resolve it",
+		"",
+		func(ctx context.Context, _ []string) (err error) {
+			if key == "" || domain == "" {
+				return usagef("--key and --domain are required")
+			}
+			if req.Domain, err = diag.ParseDomain(domain); err != nil {
+				return usagef("--domain: %w", err)
+			}
+			if interval%time.Second != 0 {
+				return usagef("--interval: must be whole seconds")
+			}
+			req.IntervalSeconds = int(interval / time.Second)
+			if req.IncludeHost, req.Zone, err = a.includeHost(host); err != nil {
+				return err
+			}
+			return a.createSPF(ctx, metering.KeyID(key), req)
+		},
+	)
 	flags := create.Flags()
 	flags.StringVar(&key, "key", "", "id of the key that owns the profile; ownership follows rotations of the key")
 	flags.StringVar(&domain, "domain", "", "domain whose senders the record lists")

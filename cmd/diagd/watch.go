@@ -120,8 +120,10 @@ func (c watchCommands) list(ctx context.Context, w *watch.Watches, account meter
 	list, err := w.List(ctx, account)
 	const columns = "ID, DOMAIN, STATE, MARK, LAST CHANGE, EXPIRES, LAST RUN, NEXT RUN, CREDITS"
 	return printList(c.app, kit.Map(list, viewWatch), err, columns, func(v watchView) []any {
-		return []any{v.ID, v.Domain, v.state(), v.mark(), v.change(), v.expiry(), formatTime(&v.LastRun), formatTime(&v.NextRun),
-			fmt.Sprintf("%d of %d", v.Spent, v.Budget)}
+		return []any{
+			v.ID, v.Domain, v.state(), v.mark(), v.change(),
+			v.expiry(), formatTime(&v.LastRun), formatTime(&v.NextRun), fmt.Sprintf("%d of %d", v.Spent, v.Budget),
+		}
 	})
 }
 

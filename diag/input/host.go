@@ -133,7 +133,8 @@ func (h Host) IP() (IP, bool) { return h.ip, !h.ip.IsZero() }
 // IsZero reports whether h is no host.
 func (h Host) IsZero() bool { return h == Host{} }
 
-// Name returns the domain in ASCII form or the address without brackets, as Env.DialHost and Env.TLSConfig of package diag take it.
+// Name returns the domain in ASCII form or the address without brackets, as Env.DialHost and Env.TLSConfig of package
+// diag take it.
 func (h Host) Name() string {
 	if ip, ok := h.IP(); ok {
 		return ip.String()

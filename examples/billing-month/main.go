@@ -213,8 +213,13 @@ func (m *month) audit() error {
 	if err != nil {
 		return err
 	}
-	m.printf("an audit of %d charges, %d invoice and %d notes finds %d faults", ledger.Entries, found.Invoices, found.Notes,
-		len(ledger.Faults)+len(found.Faults))
+	m.printf(
+		"an audit of %d charges, %d invoice and %d notes finds %d faults",
+		ledger.Entries,
+		found.Invoices,
+		found.Notes,
+		len(ledger.Faults)+len(found.Faults),
+	)
 	for n, err := range m.billing.Notes(m, m.account) {
 		if err != nil {
 			return err

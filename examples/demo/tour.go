@@ -104,7 +104,8 @@ const authorization = `-H "Authorization: Bearer $DIAG_KEY"`
 
 // printTour prints for a visitor which pages to open, and what to try at each stop.
 func printTour(w io.Writer, url, secret string, stops []stop) error {
-	fmt.Fprintf(w, "Open %s/dashboard, where you are signed in. Start with the worst of the domains of Harbour Coffee:\n", url)
+	fmt.Fprintf(w, "Open %s/dashboard, where you are signed in. Start with the worst of the domains of Harbour "+
+		"Coffee:\n", url)
 	fmt.Fprintf(w, "%s/dashboard/domains/harbour.example. To trigger a change: curl -X POST %[1]s/change,\n", url)
 	fmt.Fprintf(w, "and a few seconds later %s/dashboard/domains/watch.example.\n\n", url)
 	fmt.Fprintf(w, "The API is at %s%s, its description at %[1]s%[2]s/openapi.json\n", url, httpapi.Prefix)
@@ -145,13 +146,13 @@ type message struct {
 // base64 writes the letter as a request has it, sent a minute before the time.
 func (l message) base64(now time.Time) string {
 	at := now.Add(-time.Minute).UTC().Format(time.RFC1123Z)
-	text := fmt.Sprintf("From: Good Shop <orders@good.example>\r\nTo: bob@example.com\r\nSubject: Your order\r\nDate: %s\r\n"+
-		"Message-ID: <1@%s>\r\nMIME-Version: 1.0\r\nContent-Type: text/plain\r\n\r\nIt is on its way.\r\n", at, l.host)
+	text := fmt.Sprintf("From: Good Shop <orders@good.example>\r\nTo: bob@example.com\r\nSubject: Your order\r\nDate: "+
+		"%s\r\nMessage-ID: <1@%s>\r\nMIME-Version: 1.0\r\nContent-Type: text/plain\r\n\r\nIt is on its way.\r\n", at, l.host)
 	if l.signed {
 		text = sign(text)
 	}
-	text = fmt.Sprintf("Return-Path: <orders@good.example>\r\nReceived: from %s (%[1]s [%s])\r\n\tby mx1.example.com (Postfix) "+
-		"with ESMTPS id 1\r\n\tfor <bob@example.com>; %s\r\n", l.host, l.ip, at) + text
+	text = fmt.Sprintf("Return-Path: <orders@good.example>\r\nReceived: from %s (%[1]s [%s])\r\n\tby mx1.example.com "+
+		"(Postfix) with ESMTPS id 1\r\n\tfor <bob@example.com>; %s\r\n", l.host, l.ip, at) + text
 	return base64.StdEncoding.EncodeToString([]byte(text))
 }
 

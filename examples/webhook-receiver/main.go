@@ -78,7 +78,8 @@ func main() {
 	}
 }
 
-const worsened = `{"event_type":"domain.worsened","data":{"domain":"example.com","mend":"the DNS of example.com (ns1.example.net)",
+const worsened = `{"event_type":"domain.worsened","data":{"domain":"example.com","mend":"the DNS of example.com "+
+	"(ns1.example.net)",
 	"url":"https://diag.example/dashboard/domains/example.com",
 	"findings":[{"code":"spf.all.pass","severity":"error","title":"Everybody may send"}]}}`
 

@@ -318,7 +318,8 @@ var inbound = []string{"mta-sts", "tls-rpt", "dane"}
 func (w *Whole) implicitMX() bool {
 	return slices.ContainsFunc(w.Parts, func(p Part) bool {
 		r, ok := p.Report.(*domaincheck.Report)
-		return ok && r.Pillars.Receiving.MX != nil && r.Pillars.Receiving.MX.Result != nil && r.Pillars.Receiving.MX.Result.ImplicitMX
+		return ok && r.Pillars.Receiving.MX != nil && r.Pillars.Receiving.MX.Result != nil &&
+			r.Pillars.Receiving.MX.Result.ImplicitMX
 	})
 }
 

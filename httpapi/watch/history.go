@@ -105,7 +105,11 @@ func (w *Watches) Now(ctx context.Context, account metering.AccountID, id string
 }
 
 // readState reads the known state of a domain, which is empty before the first run.
-func (w *Watches) readState(ctx context.Context, account metering.AccountID, id string) (metering.Record, *state, error) {
+func (w *Watches) readState(
+	ctx context.Context,
+	account metering.AccountID,
+	id string,
+) (metering.Record, *state, error) {
 	r, err := w.Store.Record(ctx, account, stateKind, id)
 	if errors.Is(err, metering.ErrNotFound) {
 		return metering.Record{Account: account, Kind: stateKind, ID: id, At: w.now()}, &state{}, nil

@@ -70,7 +70,10 @@ func observe(domain string, replies []target.Part, at time.Time) *observation {
 		}
 		if p.View == nil {
 			nothing := errors.Is(p.Err, target.ErrNothing)
-			o.parts = append(o.parts, part{name: p.Name, check: p.Name, isKnown: nothing, isComplete: nothing, needsNothing: nothing})
+			o.parts = append(
+				o.parts,
+				part{name: p.Name, check: p.Name, isKnown: nothing, isComplete: nothing, needsNothing: nothing},
+			)
 			continue
 		}
 		if r, ok := p.Report.(*domaincheck.Report); ok {

@@ -126,7 +126,11 @@ func differences[T keyed](a, b []T, same func(old, now T) bool) (changed, gone [
 
 // Diff compares the known states at two times.
 func Diff(a, b *Snapshot) (d Difference) {
-	d.Appeared, d.Gone = differences(a.Findings, b.Findings, func(old, now Finding) bool { return old.Severity == now.Severity })
+	d.Appeared, d.Gone = differences(
+		a.Findings,
+		b.Findings,
+		func(old, now Finding) bool { return old.Severity == now.Severity },
+	)
 	same := func(old, now Record) bool { return slices.Equal(old.Values, now.Values) }
 	records, gone := differences(a.Records, b.Records, same)
 	for _, r := range slices.Concat(records, gone) {

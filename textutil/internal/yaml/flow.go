@@ -164,7 +164,11 @@ func (p *parser) flowNode(n, open int) *Node {
 	case bare && c == '?':
 		p.fail(p.pos, "%q is not allowed here", c)
 	case c == '|' || c == '>':
-		p.fail(p.pos, "a block scalar is not allowed in a flow collection or a key; put text in quotes%s", p.quotedRest(p.pos))
+		p.fail(
+			p.pos,
+			"a block scalar is not allowed in a flow collection or a key; put text in quotes%s",
+			p.quotedRest(p.pos),
+		)
 	case c == '"' || c == '\'' || c == '*' || c == '[' || c == '{' || c == '#' || c == '%' || c == '@' || c == '`':
 		return p.content(n, props)
 	}

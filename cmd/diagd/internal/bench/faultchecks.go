@@ -241,7 +241,13 @@ func falseAnswers() []falseAnswer {
 		{name: "nothing", want: billing.Open},
 		{name: "500 and is paid", status: http.StatusInternalServerError, paid: true, want: billing.Open},
 		{name: "declined", status: http.StatusOK, body: fmt.Sprintf(answer, "declined"), declines: 1, want: billing.Open},
-		{name: "pending", status: http.StatusAccepted, body: fmt.Sprintf(answer, "pending"), paid: true, want: billing.Pending},
+		{
+			name:   "pending",
+			status: http.StatusAccepted,
+			body:   fmt.Sprintf(answer, "pending"),
+			paid:   true,
+			want:   billing.Pending,
+		},
 	}
 }
 

@@ -50,11 +50,19 @@ func allFaults() []fault {
 			inject: throughProxy((*faultproxy.Proxy).Hang)},
 		{name: "stop", description: "SIGSTOP of the database processes that serve the connections", storeKind: onPostgres,
 			inject: (*trial).stopBackends},
-		{name: "lock", description: "another connection locks the ledger (SQLite: the database)", inject: (*trial).lockLedger},
+		{
+			name:        "lock",
+			description: "another connection locks the ledger (SQLite: the database)",
+			inject:      (*trial).lockLedger,
+		},
 		{name: "clock", description: "the clock jumps 40 days ahead, back, 40 days behind, and back", movesClock: true,
 			inject: (*trial).moveClock},
-		{name: "biller", description: "billers answer HTML, unknown statuses, rubbish, nothing, 500 once paid; and report twice",
-			billerLies: true, inject: (*trial).waitOut},
+		{
+			name:        "biller",
+			description: "billers answer HTML, unknown statuses, rubbish, nothing, 500 once paid; and report twice",
+			billerLies:  true,
+			inject:      (*trial).waitOut,
+		},
 		{name: "mount", description: "the store is a single file that is mounted", storeKind: onSQLite, noServer: true,
 			inject: (*trial).checkMountRefused},
 	}

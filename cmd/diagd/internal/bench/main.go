@@ -95,7 +95,8 @@ func (a *app) command() *cobra.Command {
 	var f benchFlags
 	root := &cobra.Command{
 		Use: "bench", Short: "Measure the cost of metering against a plain net/http handler", Args: arguments(cobra.NoArgs),
-		Long:         "Serves text/lower on loopback in several variants, one after the other, with load from a second process.",
+		Long: "Serves text/lower on loopback in several variants, one after the other, with load from a " +
+			"second process.",
 		SilenceUsage: true, SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.bench(cmd.Context(), f) },
 	}

@@ -33,7 +33,8 @@ func (f benchFlags) program(ctx context.Context) (path string, remove func(), er
 	}
 	remove = func() { os.RemoveAll(dir) }
 	path = filepath.Join(dir, "diagd.exe") // which is a name like any other where programs have no such ending
-	build := exec.CommandContext(ctx, "go", "build", "-tags="+movableClock, "-o", path, "github.com/diagkit/diagkit/cmd/diagd")
+	build := exec.CommandContext(ctx, "go", "build", "-tags="+movableClock, "-o", path,
+		"github.com/diagkit/diagkit/cmd/diagd")
 	if out, err := build.CombinedOutput(); err != nil {
 		remove()
 		return "", nil, fmt.Errorf("--diagd: name the program to run; it cannot be built here: %w %s", err, out)
