@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/stretchr/testify/require"
 )
@@ -132,7 +132,7 @@ func TestOneFactOneSeverity(t *testing.T) {
 			continue
 		}
 		stated[r.Fact]++
-		spec, known := ground.Specs[r.Fact]
+		spec, known := reach.Specs[r.Fact]
 		switch {
 		case !known:
 			t.Errorf("%s states the fact %q, which is none", code, r.Fact)
@@ -146,7 +146,7 @@ func TestOneFactOneSeverity(t *testing.T) {
 			t.Errorf("%s: the fact %q has the suffix %s, and no reason is given", code, r.Fact, spec.Suffix)
 		}
 	}
-	for fact := range ground.Specs {
+	for fact := range reach.Specs {
 		if stated[fact] == 0 {
 			t.Errorf("no rule states the fact %q", fact)
 		}
@@ -158,15 +158,15 @@ var factTitles = []struct {
 	title *regexp.Regexp
 	fact  rule.Fact
 }{
-	{regexp.MustCompile(`(?i)^(the )?(domain|host|policy host|name) does not exist`), ground.NoName},
-	{regexp.MustCompile(`(?i)^(domain|host|policy host|site|server)( \w+)? has no address`), ground.NoAddress},
-	{regexp.MustCompile(`(?i)(server|host|site|port) refuses connections`), ground.Refused},
-	{regexp.MustCompile(`(?i)TLS handshake( with .*)? fail`), ground.Handshake},
-	{regexp.MustCompile(`(?i)^certificate( of the \w+( \w+)?)? (has )?expired$`), ground.Expired},
-	{regexp.MustCompile(`(?i)^certificate( of the \w+( \w+)?)? is not trusted`), ground.Untrusted},
-	{regexp.MustCompile(`(?i)^certificate( of the \w+( \w+)?)? (does not cover|is for another host)`), ground.OtherName},
-	{regexp.MustCompile(`(?i)^certificate( of the \w+( \w+)?)? (expires|ends) `), ground.Expiring},
-	{regexp.MustCompile(`(?i)obsolete TLS version`), ground.OldTLS},
+	{regexp.MustCompile(`(?i)^(the )?(domain|host|policy host|name) does not exist`), reach.NoName},
+	{regexp.MustCompile(`(?i)^(domain|host|policy host|site|server)( \w+)? has no address`), reach.NoAddress},
+	{regexp.MustCompile(`(?i)(server|host|site|port) refuses connections`), reach.Refused},
+	{regexp.MustCompile(`(?i)TLS handshake( with .*)? fail`), reach.Handshake},
+	{regexp.MustCompile(`(?i)^certificate( of the \w+( \w+)?)? (has )?expired$`), reach.Expired},
+	{regexp.MustCompile(`(?i)^certificate( of the \w+( \w+)?)? is not trusted`), reach.Untrusted},
+	{regexp.MustCompile(`(?i)^certificate( of the \w+( \w+)?)? (does not cover|is for another host)`), reach.OtherName},
+	{regexp.MustCompile(`(?i)^certificate( of the \w+( \w+)?)? (expires|ends) `), reach.Expiring},
+	{regexp.MustCompile(`(?i)obsolete TLS version`), reach.OldTLS},
 }
 
 func sortedCodes() []diag.Code {

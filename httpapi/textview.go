@@ -42,7 +42,7 @@ func textView(report any) *view.View {
 		if e := r.Error; e != (textutil.YAMLError{}) {
 			return notValid("YAML", fmt.Sprintf("line %d, column %d", e.Line, e.Column), e.Message)
 		}
-		documents := view.If(r.DocumentsCount != 1, ", "+phrase.Count(r.DocumentsCount, "document"))
+		documents := view.TextIf(r.DocumentsCount != 1, ", "+phrase.Count(r.DocumentsCount, "document"))
 		return conversionView("valid YAML"+nestedText(r.RootType, r.Depth)+documents, r.Result, r.InputBytes, r.Findings)
 	case *textutil.StatsReport:
 		return statsView(r)
@@ -58,7 +58,7 @@ func textView(report any) *view.View {
 
 // nestedText describes how deep a value is, or its type if it is flat.
 func nestedText(root textutil.RootType, depth int) string {
-	return cmp.Or(view.If(depth == 0, ": "+string(root)), ", "+phrase.Count(depth, "level")+" deep")
+	return cmp.Or(view.TextIf(depth == 0, ": "+string(root)), ", "+phrase.Count(depth, "level")+" deep")
 }
 
 // conversionView is the view of a text in another form: the result itself if it is a line.
@@ -98,8 +98,8 @@ func decodedView(kind string, fault textutil.DecodeFault, result *string, hex st
 }
 
 func slugView(r *textutil.SlugReport) *view.View {
-	done := "slug of " + phrase.Count(utf8.RuneCountInString(r.Result), "character") + view.If(r.Truncated, ", cut off")
-	done = cmp.Or(view.If(r.Reason != "", "nothing left: "+view.Words(r.Reason)), done)
+	done := "slug of " + phrase.Count(utf8.RuneCountInString(r.Result), "character") + view.TextIf(r.Truncated, ", cut off")
+	done = cmp.Or(view.TextIf(r.Reason != "", "nothing left: "+view.Words(r.Reason)), done)
 	return conversionView(done, &r.Result, r.InputBytes, r.Findings)
 }
 
@@ -121,7 +121,7 @@ func statsView(r *textutil.StatsReport) *view.View {
 }
 
 func hashView(r *textutil.HashReport) *view.View {
-	kind := cmp.Or(view.If(r.HMAC, "HMAC"), "digest")
+	kind := cmp.Or(view.TextIf(r.HMAC, "HMAC"), "digest")
 	v := view.Answer("", fmt.Sprintf("%s of %s", phrase.Count(len(r.Hashes), kind), phrase.Count(r.InputBytes, "byte")))
 	weak := kit.Map(r.Weak, func(a textutil.HashAlgorithm) string { return fmt.Sprintf("%s (%s)", a, r.Security[a]) })
 	v.Fact("weak", phrase.Series(weak, len(weak)))

@@ -184,7 +184,7 @@ func (v watchView) rows(t *table) {
 }
 
 func (v watchView) state() string {
-	return string(v.State) + view.If(v.Reason != "", " ("+string(v.Reason)+")")
+	return string(v.State) + view.TextIf(v.Reason != "", " ("+string(v.Reason)+")")
 }
 
 func (v watchView) mark() string { return cmp.Or(string(v.Mark), "-") }
@@ -192,7 +192,7 @@ func (v watchView) mark() string { return cmp.Or(string(v.Mark), "-") }
 // answered states how many checks the mark is based on.
 func (v watchView) answered() string {
 	return fmt.Sprintf("%d of %s", v.Answered, phrase.Count(v.All, "check")) +
-		view.If(v.Nothing, ", which had nothing to check")
+		view.TextIf(v.Nothing, ", which had nothing to check")
 }
 
 func (v watchView) change() string { return strings.TrimSpace(formatTime(&v.Changed) + " " + v.Change) }

@@ -104,7 +104,7 @@ func (w *World) Connections() []Connection { return w.connections.all() }
 
 // Asked counts the queries for a name and type. The empty name and type 0 match all.
 func (w *World) Asked(name string, qtype uint16) int {
-	return view.Many(w.Queries(), func(q Query) bool { return q.is(name, qtype) })
+	return view.CountIf(w.Queries(), func(q Query) bool { return q.is(name, qtype) })
 }
 
 // Forget clears the lists of questions and connections.

@@ -182,7 +182,7 @@ func (s *Server) Break(name string, rcode int) *Server { return s.Fault(name, 0,
 
 // Asked counts the queries that the server received for a name and type; the empty name and type 0 match all.
 func (s *Server) Asked(name string, qtype uint16) int {
-	return view.Many(s.world.Queries(), func(q Query) bool {
+	return view.CountIf(s.world.Queries(), func(q Query) bool {
 		return slices.Contains(s.addrs, q.Server) && q.is(name, qtype)
 	})
 }

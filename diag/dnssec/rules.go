@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
@@ -242,7 +242,7 @@ var answerRules = rule.Rules[*Result]{{
 		return list.Together("The addresses of the domain and of its www host are bogus.")
 	},
 }, {
-	Code: "dnssec.answer.nxdomain", Severity: diag.Info, Fact: ground.NoName,
+	Code: "dnssec.answer.nxdomain", Severity: diag.Info, Fact: reach.NoName,
 	Differs: "the proof is what is judged, and that of absence is as good as any", Ref: "RFC 8020 section 2",
 	Title: "The name does not exist", Requirement: "The name exists",
 	Advice: "Check the spelling of the name.", When: answered,

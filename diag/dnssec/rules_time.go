@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 )
@@ -17,7 +17,7 @@ var timeRules = rule.Rules[*Result]{{
 		"validating resolvers answer SERVFAIL.",
 	When: hasSignatures, Fails: expiring(Urgent),
 }, {
-	Code: "dnssec.signature.expiring", Severity: diag.Warning, Fact: ground.SignatureEnds,
+	Code: "dnssec.signature.expiring", Severity: diag.Warning, Fact: reach.SignatureEnds,
 	Ref:   "RFC 6781 section 4.4.2",
 	Title: "Signature not renewed in time", Requirement: "Signatures are renewed well before they expire",
 	Advice: "Check that the signer of the zone runs: it should have renewed the signatures by now.",
@@ -29,7 +29,7 @@ var timeRules = rule.Rules[*Result]{{
 	When:   func(r *Result) bool { return hasSignatures(r) && r.Status == diag.Secure },
 	Fails: zones(false, func(z Zone) string {
 		return firstIn(z.Signatures, func(s Signature) string {
-			return view.If(!s.Valid && s.Code != codeWork && s.Code != codeSigKey && s.Code != codeSigUnsupported,
+			return view.TextIf(!s.Valid && s.Code != codeWork && s.Code != codeSigKey && s.Code != codeSigUnsupported,
 				s.Error+"; another signature over the same records is valid.")
 		})
 	}),
@@ -40,7 +40,7 @@ var timeRules = rule.Rules[*Result]{{
 	When:   hasSignatures,
 	Fails: zones(false, func(z Zone) string {
 		return firstIn(z.Signatures, func(s Signature) string {
-			return view.If(s.Valid && s.ExceedsTTL(), fmt.Sprintf(
+			return view.TextIf(s.Valid && s.ExceedsTTL(), fmt.Sprintf(
 				"The TTL of %s %s is %d seconds, and its signature allows %d.", s.TypeCovered, s.Owner, s.TTL, s.OriginalTTL))
 		})
 	}),

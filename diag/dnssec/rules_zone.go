@@ -166,7 +166,7 @@ var signingRules = rule.Rules[*Result]{{
 	When:   hasDS,
 	Fails: zones(true, func(z Zone) string {
 		return firstIn(z.DS, func(ds DS) string {
-			return view.If(ds.DigestType == dns.SHA1,
+			return view.TextIf(ds.DigestType == dns.SHA1,
 				fmt.Sprintf("The DS record of %s for key %d has digest type 1 (SHA-1).", z.Zone, ds.KeyTag))
 		})
 	}),
@@ -177,7 +177,7 @@ var signingRules = rule.Rules[*Result]{{
 	When:   hasKeys,
 	Fails: zones(false, func(z Zone) string {
 		return firstIn(z.Keys, func(k DNSKEY) string {
-			return view.If(isRSA(k.Algorithm) && k.KeySizeBits < minModulus && !k.Revoked,
+			return view.TextIf(isRSA(k.Algorithm) && k.KeySizeBits < minModulus && !k.Revoked,
 				fmt.Sprintf("Key %d of %s has %d bits.", k.KeyTag, z.Zone, k.KeySizeBits))
 		})
 	}),
@@ -188,7 +188,7 @@ var signingRules = rule.Rules[*Result]{{
 	Advice: "Set the additional iterations of NSEC3 to 0: they protect nothing, and resolvers are ceasing to accept them.",
 	When:   hasNSEC3,
 	Fails: zones(true, func(z Zone) string {
-		return view.If(z.Denial.Iterations > 0,
+		return view.TextIf(z.Denial.Iterations > 0,
 			fmt.Sprintf("The NSEC3 records of %s have %d additional iterations.", z.Zone, z.Denial.Iterations))
 	}),
 }}
@@ -204,9 +204,9 @@ func isRSA(algorithm uint8) bool {
 // signedWith names the algorithms of the keys and DS records of a zone that have a standing.
 func signedWith(z Zone, standing Recommendation) string {
 	names := view.Each(algorithmsOf([]Zone{{Keys: z.Keys, DS: z.DS}}), func(a Algorithm) string {
-		return view.If(a.Recommendation == standing, fmt.Sprintf("%s (algorithm %d)", a.Name, a.Number))
+		return view.TextIf(a.Recommendation == standing, fmt.Sprintf("%s (algorithm %d)", a.Name, a.Number))
 	})
-	return view.If(len(names) > 0, fmt.Sprintf("The zone %s is signed with %s.", z.Zone, strings.Join(names, ", ")))
+	return view.TextIf(len(names) > 0, fmt.Sprintf("The zone %s is signed with %s.", z.Zone, strings.Join(names, ", ")))
 }
 
 // unsignedAlgorithm says which algorithm of the DS records did not sign the keys.
@@ -218,7 +218,7 @@ func unsignedAlgorithm(z Zone) string {
 		signed := slices.ContainsFunc(z.Signatures, func(s Signature) bool {
 			return s.TypeCovered == "DNSKEY" && s.Algorithm == ds.Algorithm
 		})
-		return view.If(!signed, fmt.Sprintf("There is a DS record for %s, but the keys of %s are not signed with it.",
+		return view.TextIf(!signed, fmt.Sprintf("There is a DS record for %s, but the keys of %s are not signed with it.",
 			ds.AlgorithmName, z.Zone))
 	})
 }

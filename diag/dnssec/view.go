@@ -15,14 +15,14 @@ import (
 func (r *Report) View() *view.View {
 	v := view.Of(r.Domain.String(), r.Judgement(), r.Status == diag.Indeterminate)
 	v.Optional = r.Status == diag.Insecure
-	v.Fact("status", string(r.Status)+view.If(r.Signed && v.Optional, ", though there are signatures"),
+	v.Fact("status", string(r.Status)+view.TextIf(r.Signed && v.Optional, ", though there are signatures"),
 		"dnssec.ds", "dnssec.denial.optout")
 	if f := r.FirstFailure; f.Code != "" {
 		v.Fact("fails at", f.Zone+": "+f.Message, f.Code)
 	}
 	a := r.Answer
-	v.Fact("answer", cmp.Or(view.If(a.Rcode == "", "not known"), fmt.Sprintf("%s %s, %s", r.Type, a.Rcode,
-		phrase.Count(len(a.Records), "record"))+view.If(a.RRSIGValid, ", validly signed")), "dnssec.answer")
+	v.Fact("answer", cmp.Or(view.TextIf(a.Rcode == "", "not known"), fmt.Sprintf("%s %s, %s", r.Type, a.Rcode,
+		phrase.Count(len(a.Records), "record"))+view.TextIf(a.RRSIGValid, ", validly signed")), "dnssec.answer")
 	if n := len(r.Chain); n > 0 {
 		algorithms := kit.Map(r.Chain[n-1].Keys, func(k DNSKEY) string {
 			return fmt.Sprintf("%s, %d bits", k.AlgorithmName, k.KeySizeBits)
@@ -39,12 +39,12 @@ func (r *Report) View() *view.View {
 			ds = "anchor " + strings.Trim(fmt.Sprint(r.TrustAnchor.KeyTags), "[]")
 		}
 		tags := kit.Map(z.Keys[:min(len(z.Keys), maxTags)], func(k DNSKEY) string {
-			return fmt.Sprintf("%s %d", k.Role, k.KeyTag) + view.If(k.Revoked, " revoked")
+			return fmt.Sprintf("%s %d", k.Role, k.KeyTag) + view.TextIf(k.Revoked, " revoked")
 		})
-		valid, n := view.Many(z.Signatures, func(s Signature) bool { return s.Valid }), len(z.Signatures)
+		valid, n := view.CountIf(z.Signatures, func(s Signature) bool { return s.Valid }), len(z.Signatures)
 		d.Stands(cmp.Or(standings[z.Status], view.Standing{Mark: view.Unknown, Note: "not known"}),
 			z.Zone, ds, cmp.Or(strings.Join(tags, ", "), "none"),
-			cmp.Or(view.If(n == 0, "none"), fmt.Sprintf("%d of %d", valid, n)))
+			cmp.Or(view.TextIf(n == 0, "none"), fmt.Sprintf("%d of %d", valid, n)))
 	}
 	return v
 }
@@ -59,7 +59,7 @@ var standings = map[diag.DNSSECStatus]view.Standing{
 func (z *Zone) vouchers() string {
 	var list []string
 	for _, ds := range z.DS {
-		text := fmt.Sprint(ds.KeyTag) + view.If(!ds.MatchesDNSKEY, " without key")
+		text := fmt.Sprint(ds.KeyTag) + view.TextIf(!ds.MatchesDNSKEY, " without key")
 		if len(list) == 0 || list[len(list)-1] != text { // one for each digest
 			list = append(list, text)
 		}
@@ -80,7 +80,7 @@ func (z *Zone) due() string {
 }
 
 func (d Denial) text() string {
-	return view.If(d.Type != "", strings.ToUpper(string(d.Type))+
-		view.If(d.Type == NSEC3, ", "+phrase.Count(d.Iterations, "iteration"))+
-		view.If(d.OptOut, ", opt-out")+view.If(!d.Proven, ", proves nothing"))
+	return view.TextIf(d.Type != "", strings.ToUpper(string(d.Type))+
+		view.TextIf(d.Type == NSEC3, ", "+phrase.Count(d.Iterations, "iteration"))+
+		view.TextIf(d.OptOut, ", opt-out")+view.TextIf(!d.Proven, ", proves nothing"))
 }

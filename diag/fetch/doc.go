@@ -20,7 +20,7 @@
 // A dead host, an untrusted certificate and a redirect into a private network are results: [Result].Err says what
 // ended the chain, and the hops before it are kept. [Do] returns an error only if the request is invalid
 // ([diag.InputError]) or the context ended. If our resolver or network failed, nothing is known about the site:
-// [Unavailable] returns an error for callers that have nothing else to report. Package diag/ground has the rules
+// [Unavailable] returns an error for callers that have nothing else to report. Package diag/reach has the rules
 // about the rest.
 //
 //	r, err := fetch.Do(ctx, env, fetch.Request{URL: u, MaxRedirects: fetch.DefaultRedirects})

@@ -17,10 +17,10 @@ const maxShown = 120
 func Draw(v *view.View, hops []Hop, last string, failed Error) *view.Drawing {
 	d := v.Rows(view.Chain, "Requests", "URL", "answer", "time")
 	for _, h := range hops {
-		answer := fmt.Sprint(h.StatusCode) + view.If(h.RedirectType == MetaRefresh, " meta refresh") +
-			view.If(h.RedirectType == HeaderRefresh, " Refresh field")
-		d.Stands(cmp.Or(view.When(h.StatusCode >= http.StatusBadRequest, view.Error, ""),
-			view.When(h.RedirectType == "" && h.StatusCode < http.StatusMultipleChoices, view.Good, "")),
+		answer := fmt.Sprint(h.StatusCode) + view.TextIf(h.RedirectType == MetaRefresh, " meta refresh") +
+			view.TextIf(h.RedirectType == HeaderRefresh, " Refresh field")
+		d.Stands(cmp.Or(view.MarkIf(h.StatusCode >= http.StatusBadRequest, view.Error, ""),
+			view.MarkIf(h.RedirectType == "" && h.StatusCode < http.StatusMultipleChoices, view.Good, "")),
 			phrase.Clip(h.URL, maxShown), answer, fmt.Sprintf("%d ms", h.LatencyMS))
 	}
 	n := len(d.Rows)

@@ -87,8 +87,8 @@ func (e *evidence) groups() []ValueGroup {
 
 func (e *evidence) summary() Summary {
 	s := Summary{
-		ResolverCount: len(e.probes), AnsweredCount: view.Many(e.probes, (*probe).answered),
-		MatchCount: view.Many(e.probes, func(p *probe) bool { return p.status == match }),
+		ResolverCount: len(e.probes), AnsweredCount: view.CountIf(e.probes, (*probe).answered),
+		MatchCount: view.CountIf(e.probes, func(p *probe) bool { return p.status == match }),
 	}
 	if s.AnsweredCount > 0 {
 		s.PropagationPercent = 100 * s.MatchCount / s.AnsweredCount

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
@@ -94,7 +94,7 @@ var authorityRules = rule.Rules[*evidence]{{
 		return rule.Failures{{Detail: detail}}
 	},
 }, {
-	Code: "propagation.name.nxdomain", Severity: diag.Warning, Fact: ground.NoName,
+	Code: "propagation.name.nxdomain", Severity: diag.Warning, Fact: reach.NoName,
 	Differs: "that all resolvers agree on it is what was asked", Ref: "RFC 8020 section 2",
 	Title: "Name does not exist", Requirement: "The name exists",
 	Advice: "Check the spelling. If it is right, add records for the name to its zone.",
@@ -147,7 +147,7 @@ var resolverRules = rule.Rules[*evidence]{{
 	Title: "Resolvers return different records", Requirement: "No resolver returns different records",
 	Advice: "Wait until the cached answer has expired, or use the operator's cache-flush page if there is one.",
 	Fails: resolversThat(func(e *evidence, s *probe) string {
-		return view.If(s.status == mismatch && s.filtered == "", e.holds(s))
+		return view.TextIf(s.status == mismatch && s.filtered == "", e.holds(s))
 	}),
 }, {
 	Code: "propagation.resolver.missing", Severity: diag.Warning, Reads: []rule.Source{reference},
@@ -155,21 +155,21 @@ var resolverRules = rule.Rules[*evidence]{{
 	Title: "Resolvers do not return the records", Requirement: "No resolver lacks the records",
 	Advice: "Wait until the cached answer has expired: resolvers also cache that a record does not exist.",
 	Fails: resolversThat(func(e *evidence, s *probe) string {
-		return view.If((s.status == nxDomain || s.status == noData) && s.filtered == "", e.holds(s))
+		return view.TextIf((s.status == nxDomain || s.status == noData) && s.filtered == "", e.holds(s))
 	}),
 }, {
 	Code: "propagation.resolver.filtered", Severity: diag.Info, Ref: "RFC 8914 section 4.18",
 	Title: "Resolver filters the name", Requirement: "No resolver filters the name",
 	Advice: "Report it to the operator of the resolver if the name is filtered by mistake.",
 	Fails: resolversThat(func(_ *evidence, s *probe) string {
-		return view.If(s.filtered != "", "filters the answer: "+s.filtered)
+		return view.TextIf(s.filtered != "", "filters the answer: "+s.filtered)
 	}),
 }, {
 	Code: "propagation.resolver.bogus", Severity: diag.Error, Ref: "RFC 4035 section 5.5, RFC 8914 section 4.7",
 	Title: "DNSSEC validation failed", Requirement: "No resolver fails DNSSEC validation",
 	Advice: "Run dnssec/check on the name: it says which signature, key or DS record is at fault.",
 	Fails: resolversThat(func(_ *evidence, s *probe) string {
-		return view.If(s.status == servFail && diag.MessageDNSSEC(s.reply) == diag.Bogus,
+		return view.TextIf(s.status == servFail && diag.MessageDNSSEC(s.reply) == diag.Bogus,
 			"failed to validate the answer: "+s.remark())
 	}),
 }, {
@@ -178,7 +178,7 @@ var resolverRules = rule.Rules[*evidence]{{
 	Title: "Resolver answered SERVFAIL", Requirement: "No resolver answered SERVFAIL",
 	Advice: "Run domain/dns-check and dnssec/check on the domain if several resolvers fail.",
 	Fails: resolversThat(func(_ *evidence, s *probe) string {
-		return view.If(s.status == servFail && s.filtered == "" && diag.MessageDNSSEC(s.reply) != diag.Bogus,
+		return view.TextIf(s.status == servFail && s.filtered == "" && diag.MessageDNSSEC(s.reply) != diag.Bogus,
 			strings.TrimSuffix("answered SERVFAIL: "+s.remark(), ": "))
 	}),
 }}

@@ -18,13 +18,13 @@ func (r *Report) View() *view.View {
 	v := view.OfText(r.Name.String()+" "+r.Type.String(), r.Text, r.Findings, r.Partial)
 	s := r.Summary
 	agree := fmt.Sprintf("%d of %s", s.MatchCount, phrase.Count(s.AnsweredCount, "resolver"))
-	v.Fact("agree", cmp.Or(view.If(s.AnsweredCount == 0, "no resolver gave a usable answer"), agree+" that answered"),
+	v.Fact("agree", cmp.Or(view.TextIf(s.AnsweredCount == 0, "no resolver gave a usable answer"), agree+" that answered"),
 		"propagation.resolver.stale", "propagation.resolver.missing", "propagation.resolver.none",
 		"propagation.resolver.few")
 	v.Fact("expected", phrase.Series(r.Expected, maxNamed), "propagation.expected")
 	a := r.Authoritative
-	v.Fact("zone says", cmp.Or(view.If(!a.Found, "not known"), cmp.Or(phrase.Series(a.Values, maxNamed), "no record")+
-		view.If(!a.Consistent, ", but not all of its servers")),
+	v.Fact("zone says", cmp.Or(view.TextIf(!a.Found, "not known"), cmp.Or(phrase.Series(a.Values, maxNamed), "no record")+
+		view.TextIf(!a.Consistent, ", but not all of its servers")),
 		"propagation.authority", "propagation.name", "propagation.records")
 	if a.TTL != nil {
 		v.Fact("ttl", view.Seconds(*a.TTL))

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
@@ -88,7 +88,7 @@ var domainRules = rule.Rules[*domainEvidence]{{
 	Advice:    "Renew the domain at the registrar now: when it expires, web and mail stop working.",
 	DependsOn: []diag.Code{"rdap.expiry.passed"}, When: hasExpiry, Fails: expiring(0, expiryNow),
 }, {
-	Code: "rdap.expiry.expiring", Severity: diag.Warning, Fact: ground.RegistrationEnds, Ref: "RFC 9083 section 4.5",
+	Code: "rdap.expiry.expiring", Severity: diag.Warning, Fact: reach.RegistrationEnds, Ref: "RFC 9083 section 4.5",
 	Title: "Registration expires within 30 days", Requirement: "The registration does not expire within 30 days",
 	Advice:    "Renew the domain at the registrar, or turn on automatic renewal there.",
 	DependsOn: []diag.Code{"rdap.expiry.passed"}, When: hasExpiry, Fails: expiring(expiryNow, expirySoon),

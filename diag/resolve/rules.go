@@ -6,8 +6,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnsmsg"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
@@ -139,7 +139,7 @@ var answerRules = rule.Rules[*evidence]{{
 		return rule.FailIf(bogus(e), "%s", text)
 	},
 }, {
-	Code: "resolve.rcode.nxdomain", Severity: diag.Warning, Fact: ground.NoName,
+	Code: "resolve.rcode.nxdomain", Severity: diag.Warning, Fact: reach.NoName,
 	Differs: "the answer to a question may be that there is nothing", Ref: "RFC 8020 section 2",
 	Title: "Name does not exist", Requirement: "The name exists",
 	Advice: "Check the spelling. If it is right, add records for the name to its zone.",

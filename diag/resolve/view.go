@@ -16,7 +16,7 @@ const maxSaid = 3
 // View presents the report: the answer first.
 func (r *Report) View() *view.View {
 	v := view.OfText(
-		cmp.Or(r.NameUnicode, r.Name.String())+view.If(r.Class != "", " "+string(r.Class))+" "+r.Type.String(),
+		cmp.Or(r.NameUnicode, r.Name.String())+view.TextIf(r.Class != "", " "+string(r.Class))+" "+r.Type.String(),
 		r.Text,
 		r.Findings,
 		false,
@@ -49,12 +49,12 @@ func (r *Report) View() *view.View {
 		v.Fact("alias", strings.Join(append([]string{r.Name.String()}, r.CNAMEChain...), " → "), "resolve.cname")
 	}
 	f := r.Flags
-	flags := view.If(f.AA, " aa") + view.If(f.TC, " tc") + view.If(f.RD, " rd") + view.If(f.RA, " ra") +
-		view.If(f.AD, " ad") + view.If(f.CD, " cd")
-	v.Fact("status", view.Join(r.Rcode, view.If(flags != "", "flags"+flags)), "resolve.rcode", "resolve.reply")
+	flags := view.TextIf(f.AA, " aa") + view.TextIf(f.TC, " tc") + view.TextIf(f.RD, " rd") + view.TextIf(f.RA, " ra") +
+		view.TextIf(f.AD, " ad") + view.TextIf(f.CD, " cd")
+	v.Fact("status", view.Join(r.Rcode, view.TextIf(flags != "", "flags"+flags)), "resolve.rcode", "resolve.reply")
 	v.Fact("server", strings.TrimSpace(r.Resolver.Name+" "+r.Resolver.Address)+
-		view.If(r.Resolver.Transport != "", " over "+strings.ToUpper(string(r.Resolver.Transport)))+
-		view.If(r.TruncatedOverUDP, ", as the answer did not fit into UDP")+fmt.Sprintf(", %d ms", r.LatencyMS))
+		view.TextIf(r.Resolver.Transport != "", " over "+strings.ToUpper(string(r.Resolver.Transport)))+
+		view.TextIf(r.TruncatedOverUDP, ", as the answer did not fit into UDP")+fmt.Sprintf(", %d ms", r.LatencyMS))
 	if r.NSID != nil {
 		v.Fact("nsid", cmp.Or(*r.NSID, "none: the server did not tell"))
 	}
@@ -79,9 +79,9 @@ func (r *Report) draw(v *view.View) {
 	}
 	d := v.Rows(view.Chain, "From the root to the answer", "zone", "server", "reply", "ms")
 	for _, s := range r.Trace {
-		reply := cmp.Or(view.If(s.Error == "" && len(s.Answers) > 0, phrase.Count(len(s.Answers), "record")),
-			view.If(s.Error == "" && len(s.ReferralNS) > 0, "refers to "+phrase.Series(s.ReferralNS, 1)), s.Rcode)
-		d.Stands(view.When(s.Error != "", view.Unknown, s.Error), s.Zone,
+		reply := cmp.Or(view.TextIf(s.Error == "" && len(s.Answers) > 0, phrase.Count(len(s.Answers), "record")),
+			view.TextIf(s.Error == "" && len(s.ReferralNS) > 0, "refers to "+phrase.Series(s.ReferralNS, 1)), s.Rcode)
+		d.Stands(view.MarkIf(s.Error != "", view.Unknown, s.Error), s.Zone,
 			strings.TrimSpace(s.Server.Name+" "+s.Server.Address), reply, fmt.Sprint(s.LatencyMS))
 	}
 }
@@ -119,8 +119,8 @@ func (r *ReverseReport) View() *view.View {
 	d := v.Rows(view.Table, "Addresses of the host names", "host name", "addresses")
 	for _, f := range r.Forward {
 		d.Stands(cmp.Or(
-			view.When(f.Rcode != "NOERROR" && f.Rcode != "NXDOMAIN", view.Unknown, cmp.Or(f.Rcode, "no answer")),
-			view.When(!f.Matches, view.Warning, "does not lead back"),
+			view.MarkIf(f.Rcode != "NOERROR" && f.Rcode != "NXDOMAIN", view.Unknown, cmp.Or(f.Rcode, "no answer")),
+			view.MarkIf(!f.Matches, view.Warning, "does not lead back"),
 			view.Standing{Mark: view.Good, Note: "leads back"}),
 			f.Hostname, cmp.Or(phrase.Series(f.Addresses, maxSaid), "none"))
 	}
@@ -134,5 +134,5 @@ func (r *ReverseReport) forward() string {
 			return fmt.Sprintf("confirmed: %s has %s", f.Hostname, r.IP)
 		}
 	}
-	return cmp.Or(view.If(len(r.Forward) == 0, "not verified"), "not confirmed")
+	return cmp.Or(view.TextIf(len(r.Forward) == 0, "not verified"), "not confirmed")
 }

@@ -307,8 +307,8 @@ type Standing struct {
 	Note string
 }
 
-// When is the standing if so, and none if not. With cmp.Or it makes the first case that holds an expression.
-func When(is bool, m Mark, note string) Standing {
+// MarkIf is the standing if so, and none if not. With cmp.Or it makes the first case that holds an expression.
+func MarkIf(is bool, m Mark, note string) Standing {
 	if is {
 		return Standing{m, note}
 	}

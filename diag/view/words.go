@@ -10,8 +10,8 @@ import (
 	"github.com/diagkit/diagkit/diag/phrase"
 )
 
-// If is the text if so, and empty if not. With cmp.Or it makes the first case that holds an expression.
-func If(is bool, text string) string {
+// TextIf is the text if so, and empty if not. With cmp.Or it makes the first case that holds an expression.
+func TextIf(is bool, text string) string {
 	if is {
 		return text
 	}
@@ -36,7 +36,7 @@ func Days(n int, end time.Time) string {
 	if n > 3*year {
 		span = phrase.Count(n/year, "year")
 	}
-	return fmt.Sprintf("%s%s (%s)", span, If(n < 0, " ago"), Date(end))
+	return fmt.Sprintf("%s%s (%s)", span, TextIf(n < 0, " ago"), Date(end))
 }
 
 // Date is the day of a time.
@@ -45,7 +45,7 @@ func Date(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 // Period is from one day to another, and a day where they are the same; empty if one of them is not known.
 func Period(begin, end time.Time) string {
 	first, last := Date(begin), Date(end)
-	return If(!begin.IsZero() && !end.IsZero(), first+If(first != last, " to "+last))
+	return TextIf(!begin.IsZero() && !end.IsZero(), first+TextIf(first != last, " to "+last))
 }
 
 // Seconds is a span of so many seconds.
@@ -57,18 +57,18 @@ func Seconds[N int | int64 | uint32](n N) string {
 func Words[S ~string](id S) string { return strings.ReplaceAll(string(id), "_", " ") }
 
 // Join puts the parts of a brief together that are not empty.
-func Join(parts ...string) string { return strings.Join(told(parts), " · ") }
+func Join(parts ...string) string { return strings.Join(withoutEmpty(parts), " · ") }
 
 // List puts the parts of an enumeration together that are not empty.
-func List(parts ...string) string { return strings.Join(told(parts), ", ") }
+func List(parts ...string) string { return strings.Join(withoutEmpty(parts), ", ") }
 
-func told(parts []string) []string {
+func withoutEmpty(parts []string) []string {
 	return slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 }
 
 // Each returns the texts of the items of a list, without empty ones.
 func Each[T any](list []T, text func(T) string) []string {
-	return told(kit.Map(list, text))
+	return withoutEmpty(kit.Map(list, text))
 }
 
 // Unique are the items of a list, each once.
@@ -81,8 +81,8 @@ func Unique[T comparable](list []T) (items []T) {
 	return items
 }
 
-// Many counts the items of a list that are so.
-func Many[T any](list []T, is func(T) bool) (n int) {
+// CountIf counts the items of a list that are so.
+func CountIf[T any](list []T, is func(T) bool) (n int) {
 	for _, one := range list {
 		if is(one) {
 			n++

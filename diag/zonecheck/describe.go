@@ -34,7 +34,7 @@ func (e *evidence) delegationReport() Delegation {
 		d.Consistent = len(d.MissingAtParent)+len(d.MissingInZone) == 0
 	}
 	d.Lame = view.Each(e.Servers, func(s *survey.Server) string {
-		return view.If(slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool {
+		return view.TextIf(slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool {
 			return slices.Contains(s.IPs, ad.IP) && ad.Standing(e.Zone) >= survey.NonAuthoritative
 		}), survey.BareName(s.Name))
 	})

@@ -67,7 +67,7 @@ func answered(p survey.Probe) func(*evidence) bool {
 func answeredByAtLeast(servers int, p survey.Probe) func(*evidence) bool {
 	return func(e *evidence) bool {
 		good := func(ad *survey.Address) bool { return ad.Replies[p].Rcode() == dns.RcodeSuccess }
-		return view.Many(e.serving, good) >= servers
+		return view.CountIf(e.serving, good) >= servers
 	}
 }
 
@@ -255,7 +255,7 @@ func (a *answers) at(name string, qtype uint16) (reply survey.Reply) {
 
 func (a *answers) hostsOn(ip netip.Addr) []string {
 	return view.Each(a.Servers, func(s *survey.Server) string {
-		return view.If(slices.Contains(s.IPs, ip), survey.BareName(s.Name))
+		return view.TextIf(slices.Contains(s.IPs, ip), survey.BareName(s.Name))
 	})
 }
 

@@ -249,7 +249,7 @@ func (e *evidence) against(qtype uint16) (list []contradiction) {
 	var most *contradiction
 	votes := 0
 	for i := range all {
-		n := 2 * view.Many(all, func(o contradiction) bool { return o.text == all[i].text })
+		n := 2 * view.CountIf(all, func(o contradiction) bool { return o.text == all[i].text })
 		if all[i].text != none {
 			n++
 		}

@@ -9,10 +9,10 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/internal/survey"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 )
@@ -179,7 +179,7 @@ var existenceRules = rule.Rules[*evidence]{{
 		}
 	},
 }, {
-	Code: "zone.parent.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
+	Code: "zone.parent.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: reach.NoName,
 	Ref:   "Zonemaster BASIC01, RFC 8020 section 2",
 	Title: "Domain does not exist", Requirement: "The domain exists",
 	Advice: "Check the spelling. Register or renew the domain, or ask the registrar why it is not delegated.",

@@ -35,7 +35,7 @@ var httpsRules = rule.Rules[*evidence]{{
 	Advice:      "Remove the record. To describe the service at the name itself, write priority 1 in place of 0.",
 	Fails: eachService(func(e *evidence, owner string, r *dns.HTTPS) string {
 		ips, _ := e.addressesAt(owner)
-		return view.If(r.Priority == 0 && r.Target == "." && len(ips) > 0, fmt.Sprintf("says that no HTTPS service "+
+		return view.TextIf(r.Priority == 0 && r.Target == "." && len(ips) > 0, fmt.Sprintf("says that no HTTPS service "+
 			"exists, although %s has the address %s", survey.BareName(owner), series(ips)))
 	}),
 }, {
@@ -44,7 +44,7 @@ var httpsRules = rule.Rules[*evidence]{{
 	Advice: "Replace one of the records with one in service mode (priority 1), or remove it.",
 	Fails: eachService(func(e *evidence, owner string, r *dns.HTTPS) string {
 		loop, _ := e.followService(owner, r)
-		return view.If(loop, "leads into a loop of records in alias mode: browsers ignore it")
+		return view.TextIf(loop, "leads into a loop of records in alias mode: browsers ignore it")
 	}),
 }, {
 	Code: "zone.https.target", Severity: diag.Warning, Weight: 1, Ref: "RFC 9460 section 3",
@@ -57,7 +57,7 @@ var httpsRules = rule.Rules[*evidence]{{
 			return ""
 		}
 		why := e.addressless(end)
-		return view.If(why != "", "leads to "+phrase.Quote(survey.BareName(end))+", which "+why)
+		return view.TextIf(why != "", "leads to "+phrase.Quote(survey.BareName(end))+", which "+why)
 	}),
 }, {
 	Code: "zone.https.hint", Severity: diag.Warning, Weight: 1, Ref: "RFC 9460 section 7.3",
@@ -113,7 +113,7 @@ func httpsText(r *dns.HTTPS) string {
 // modeFaults says what is wrong with the records of a name together.
 func (s service) modeFaults() rule.Failures {
 	alias := func(r *dns.HTTPS) bool { return r.Priority == 0 }
-	n := view.Many(s.records, alias)
+	n := view.CountIf(s.records, alias)
 	if n == 0 || n == len(s.records) {
 		return nil
 	}

@@ -7,9 +7,9 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/internal/survey"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
@@ -142,7 +142,7 @@ var keyRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) rule.Failures {
 		return e.eachKey(func(k *dns.DNSKEY) string {
 			bits := dnssec.RSABits(k)
-			return view.If(bits > 0 && (bits < 2048 || bits > 4096), fmt.Sprintf("has %d bits", bits))
+			return view.TextIf(bits > 0 && (bits < 2048 || bits > 4096), fmt.Sprintf("has %d bits", bits))
 		})
 	},
 }, {
@@ -235,7 +235,7 @@ var signatureRules = noted(rule.Rules[*evidence]{{
 	Title: "DNSSEC signature expires within hours", Requirement: "No signature is about to expire",
 	Advice: "Sign the zone again now, and find out why the signer stopped.",
 }, {
-	Code: "zone.dnssec.signature.expiring", Severity: diag.Warning, Weight: 3, Fact: ground.SignatureEnds,
+	Code: "zone.dnssec.signature.expiring", Severity: diag.Warning, Weight: 3, Fact: reach.SignatureEnds,
 	Ref:   "Zonemaster DNSSEC04, RFC 6781 section 4.4.2",
 	Title: "DNSSEC signature not renewed in time", Requirement: "Signatures are renewed well before they expire",
 	Advice: "Check that the signer runs: it should have renewed these signatures by now.",

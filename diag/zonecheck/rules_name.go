@@ -7,9 +7,9 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnsmsg"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/internal/survey"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
@@ -33,7 +33,7 @@ var nameRules = rule.Rules[*evidence]{{
 	Title: "NS record with an invalid host name", Requirement: "The names of the name servers are valid host names",
 	Advice: "Rename the name server: use letters, digits and hyphens only.", When: named,
 	Fails: atHosts(func(_ *evidence, s *survey.Server) string {
-		return view.If(!survey.Literal(s.Name).IsValid() && !hostName(s.Name), "is not a valid host name")
+		return view.TextIf(!survey.Literal(s.Name).IsValid() && !hostName(s.Name), "is not a valid host name")
 	}),
 }, {
 	Code: "zone.ns.alias", Severity: diag.Error, Weight: 5, Ref: "Zonemaster DELEGATION05, RFC 2181 section 10.3",
@@ -41,7 +41,7 @@ var nameRules = rule.Rules[*evidence]{{
 	Advice: "Replace the CNAME with address records, or use the name that it points to in the NS record.",
 	When:   lookedUp, Fails: atHosts(func(e *evidence, s *survey.Server) string { return aliasText(e.Hosts[s.Name]) }),
 }, {
-	Code: "zone.ns.address", Severity: diag.Error, Weight: 5, Fact: ground.NoAddress,
+	Code: "zone.ns.address", Severity: diag.Error, Weight: 5, Fact: reach.NoAddress,
 	Ref:   "Zonemaster NAMESERVER06, RFC 1912 section 2.8",
 	Title: "Name server without an address", Requirement: "Every name server has an address",
 	Advice: "Add an address record for the name server, or remove its NS records from the zone and its parent zone.",
@@ -64,16 +64,16 @@ var nameRules = rule.Rules[*evidence]{{
 	Advice:      "Fix the domain of the name server: resolvers skip a name server whose address they cannot look up.",
 	When:        func(e *evidence) bool { return named(e) && !e.glueless() },
 	Fails: atHosts(func(e *evidence, s *survey.Server) string {
-		return view.If(e.addressUnknown(s), "has no known address: the lookup "+lookupFault(e.Hosts[s.Name]))
+		return view.TextIf(e.addressUnknown(s), "has no known address: the lookup "+lookupFault(e.Hosts[s.Name]))
 	}),
 }, {
-	Code: "zone.ns.address.special", Severity: diag.Error, Weight: 5, Fact: ground.NotPublic,
+	Code: "zone.ns.address.special", Severity: diag.Error, Weight: 5, Fact: reach.NotPublic,
 	Differs: "resolvers turn to the other addresses of the name servers", Ref: "Zonemaster ADDRESS01, RFC 6890",
 	Title:       "Name server with an address that is not public",
 	Requirement: "The addresses of the name servers are public",
 	Advice:      "Replace the address with a public one, or remove it.", When: addressed,
 	Fails: atAddresses(func(e *evidence, ad *survey.Address) string {
-		return view.If(!e.Public(ad.IP),
+		return view.TextIf(!e.Public(ad.IP),
 			"cannot be reached over the Internet: the address is reserved for private or special use")
 	}),
 }, {
@@ -112,7 +112,7 @@ func atMailServers(detail func(e *evidence, host string) string) func(*evidence)
 
 // mailRules are about the mail servers and SPF. What an SPF record says is for package spf to judge.
 var mailRules = rule.Rules[*evidence]{{
-	Code: "zone.mx.null_beside", Severity: diag.Error, Weight: 3, Fact: ground.NullMXBeside,
+	Code: "zone.mx.null_beside", Severity: diag.Error, Weight: 3, Fact: reach.NullMXBeside,
 	Ref:   "Zonemaster ZONE09, RFC 7505 section 3",
 	Title: "Null MX beside other MX records", Requirement: "A null MX is the only MX record",
 	Advice: "Remove the null MX, or all other MX records.", When: hasMX,
@@ -121,7 +121,7 @@ var mailRules = rule.Rules[*evidence]{{
 			"%s has a null MX beside %s.", e.Domain, phrase.Count(len(e.mx())-1, "other MX record"))
 	},
 }, {
-	Code: "zone.mx.literal", Severity: diag.Error, Weight: 3, Fact: ground.MXLiteral,
+	Code: "zone.mx.literal", Severity: diag.Error, Weight: 3, Fact: reach.MXLiteral,
 	Ref:   "Zonemaster SYNTAX08, RFC 5321 section 5.1",
 	Title: "MX record with an IP address instead of a name", Requirement: "MX records have names and not IP addresses",
 	Advice: "Give the mail server a host name with an address record, and use that name in the MX record.",
@@ -149,7 +149,7 @@ var mailRules = rule.Rules[*evidence]{{
 	Advice: "Use the name that the alias points to in the MX record.", When: mailServersResolved,
 	Fails: atMailServers(func(e *evidence, host string) string { return aliasText(e.Hosts[host]) }),
 }, {
-	Code: "zone.mx.address", Severity: diag.Error, Weight: 3, Fact: ground.NoAddress,
+	Code: "zone.mx.address", Severity: diag.Error, Weight: 3, Fact: reach.NoAddress,
 	Ref:   "Zonemaster ZONE09, RFC 5321 section 5.1",
 	Title: "Mail server without an address", Requirement: "Every mail server has an address",
 	Advice: "Add an address record for the mail server, or remove its MX record.", When: mailServersResolved,
@@ -169,13 +169,13 @@ var mailRules = rule.Rules[*evidence]{{
 		})
 	},
 }, {
-	Code: "zone.mx.blocked", Severity: diag.Error, Weight: 3, Fact: ground.NotPublic,
+	Code: "zone.mx.blocked", Severity: diag.Error, Weight: 3, Fact: reach.NotPublic,
 	Differs: "senders turn to the other mail servers", Ref: "RFC 5321 section 5.1, RFC 6890 section 2.2",
 	Title: "Mail server without a public address", Requirement: "Every mail server has a public address",
 	Advice: "Publish the public address of the mail server, or remove the MX record.", When: mailServersResolved,
 	Fails: atMailServers(func(e *evidence, host string) string {
 		public, special := e.mailAddresses(host)
-		return view.If(public == 0 && len(special) > 0, "is named in an MX record and has only "+
+		return view.TextIf(public == 0 && len(special) > 0, "is named in an MX record and has only "+
 			phrase.Series(special, maxNamed)+", which no sender on the Internet reaches")
 	}),
 }, {
@@ -185,7 +185,7 @@ var mailRules = rule.Rules[*evidence]{{
 	When:   mailServersResolved,
 	Fails: atMailServers(func(e *evidence, host string) string {
 		public, special := e.mailAddresses(host)
-		return view.If(public > 0 && len(special) > 0, "is named in an MX record and has, beside public addresses, "+
+		return view.TextIf(public > 0 && len(special) > 0, "is named in an MX record and has, beside public addresses, "+
 			phrase.Series(special, maxNamed))
 	}),
 }, {
@@ -219,7 +219,7 @@ func (e *evidence) spfRecords() int {
 		if records == nil {
 			continue
 		}
-		return view.Many(records, func(rr dns.RR) bool {
+		return view.CountIf(records, func(rr dns.RR) bool {
 			head, _, _ := strings.Cut(strings.ToLower(dnsmsg.TXT(rr.(*dns.TXT))), " ")
 			return head == "v=spf1"
 		})

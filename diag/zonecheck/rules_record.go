@@ -71,7 +71,7 @@ var recordRules = rule.Rules[*evidence]{{
 	When:   determined(survey.ProbeAbsent),
 	Fails: atServing(func(e *evidence, ad *survey.Address) string {
 		r := ad.Replies[survey.ProbeAbsent]
-		return view.If(r.Rcode() == dns.RcodeSuccess && len(r.Msg.Answer) > 0,
+		return view.TextIf(r.Rcode() == dns.RcodeSuccess && len(r.Msg.Answer) > 0,
 			fmt.Sprintf("has a wildcard: %s.%s, a made-up name, has records", survey.AbsentLabel, e.Domain))
 	}),
 }, {
@@ -144,14 +144,14 @@ var aliasRules = rule.Rules[*evidence]{{
 	Title: "CNAME loop", Requirement: "No CNAME leads back to itself",
 	Advice: "Point the CNAME to a name with addresses.", When: followed,
 	Fails: eachChain(func(c survey.Chain) string {
-		return view.If(c.Loop, "is an alias that leads back to "+survey.BareName(c.End()))
+		return view.TextIf(c.Loop, "is an alias that leads back to "+survey.BareName(c.End()))
 	}),
 }, {
 	Code: "zone.alias.long", Severity: diag.Warning, Weight: 1, Ref: "RFC 1034 section 5.2.2",
 	Title: "Long CNAME chain", Requirement: "No CNAME chain is longer than resolvers follow",
 	Advice: "Point the first CNAME to the last name of the chain: some resolvers give up after eight.", When: followed,
 	Fails: eachChain(func(c survey.Chain) string {
-		return view.If(!c.Loop && len(c.Targets) > longChain,
+		return view.TextIf(!c.Loop && len(c.Targets) > longChain,
 			"is the start of a chain of at least "+phrase.Count(len(c.Targets), "CNAME"))
 	}),
 }, {

@@ -37,7 +37,7 @@ var securityRules = rule.Rules[*evidence]{{
 	Advice: "Allow zone transfers to the secondaries only, unless the zone is meant to be public as a whole.",
 	When:   anyServing(transferAnswered),
 	Fails: atAddresses(func(e *evidence, ad *survey.Address) string {
-		return view.If(transfers(ad, e.Zone), "transfers the whole zone to anyone (AXFR)")
+		return view.TextIf(transfers(ad, e.Zone), "transfers the whole zone to anyone (AXFR)")
 	}),
 }, {
 	Code: "zone.ns.cookies.wrong", Severity: diag.Error, Weight: 2, Ref: "RFC 7873 section 5.3",
@@ -46,7 +46,7 @@ var securityRules = rule.Rules[*evidence]{{
 	When:   anyServing(func(ad *survey.Address) bool { return ad.Replies[survey.ProbeIdentity].EDNS() != nil }),
 	Fails: atServing(func(_ *evidence, ad *survey.Address) string {
 		cookie, ok := option[*dns.EDNS0_COOKIE](ad.Replies[survey.ProbeIdentity])
-		return view.If(ok && !strings.HasPrefix(strings.ToLower(cookie.Cookie), survey.ClientCookie),
+		return view.TextIf(ok && !strings.HasPrefix(strings.ToLower(cookie.Cookie), survey.ClientCookie),
 			"answers with a cookie that is not the client's")
 	}),
 }}
@@ -128,14 +128,14 @@ var behaviourRules = rule.Rules[*evidence]{{
 	Title: "NXDOMAIN for AAAA queries", Requirement: "No name server answers NXDOMAIN for AAAA queries",
 	Advice: "Replace the server software: resolvers conclude that the whole domain does not exist.", When: aaaaKnown,
 	Fails: atServing(func(e *evidence, ad *survey.Address) string {
-		return view.If(e.deniesAAAA(ad), "answers NXDOMAIN for the AAAA records of "+e.Domain.String()+", which exists")
+		return view.TextIf(e.deniesAAAA(ad), "answers NXDOMAIN for the AAAA records of "+e.Domain.String()+", which exists")
 	}),
 }, {
 	Code: "zone.ns.aaaa.dropped", Severity: diag.Error, Weight: 5, Ref: "Zonemaster NAMESERVER05, RFC 4074 section 4.1",
 	Title: "AAAA queries are dropped", Requirement: "Every name server answers AAAA queries",
 	Advice: "Replace the server software, or the firewall in front of it: clients run into timeouts.", When: aaaaKnown,
 	Fails: atServing(func(e *evidence, ad *survey.Address) string {
-		return view.If(e.dropsAAAA(ad), "answers A queries and drops AAAA queries")
+		return view.TextIf(e.dropsAAAA(ad), "answers A queries and drops AAAA queries")
 	}),
 }, {
 	Code: "zone.ns.aaaa.failing", Severity: diag.Error, Weight: 5, Ref: "Zonemaster NAMESERVER05, RFC 4074 section 4.3",
@@ -143,7 +143,7 @@ var behaviourRules = rule.Rules[*evidence]{{
 	Advice: "Replace the server software: without AAAA records it must answer NOERROR.", When: aaaaKnown,
 	Fails: atServing(func(e *evidence, ad *survey.Address) string {
 		rcode := dnsmsg.RcodeName(ad.Replies[survey.ProbeAAAA].Rcode())
-		return view.If(e.failsAAAA(ad), "answers "+rcode+" for AAAA queries and NOERROR for A queries")
+		return view.TextIf(e.failsAAAA(ad), "answers "+rcode+" for AAAA queries and NOERROR for A queries")
 	}),
 }, {
 	Code: "zone.ns.case.sensitive", Severity: diag.Error, Weight: 3, Reads: []rule.Source{servers},

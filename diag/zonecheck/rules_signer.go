@@ -39,7 +39,7 @@ var signerRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) rule.Failures {
 		return e.eachPair(func(c, other *signedCopy) string {
 			keys := c.missing(other)
-			return view.If(len(keys) > 0, fmt.Sprintf("At %s there is no DNSKEY record for %s, with which the answers of %s "+
+			return view.TextIf(len(keys) > 0, fmt.Sprintf("At %s there is no DNSKEY record for %s, with which the answers of %s "+
 				"are signed.", e.nameOf(c), keyNames(keys), e.nameOf(other)))
 		})
 	},
@@ -87,7 +87,7 @@ var signerRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) rule.Failures {
 		return e.eachPair(func(c, other *signedCopy) string {
 			keys := e.sec.unused(c, other)
-			return view.If(len(keys) > 0, fmt.Sprintf("At %s there is no DNSKEY record for %s, which %s has and which signs "+
+			return view.TextIf(len(keys) > 0, fmt.Sprintf("At %s there is no DNSKEY record for %s, which %s has and which signs "+
 				"nothing yet.", e.nameOf(c), keyNames(keys), e.nameOf(other)))
 		})
 	},
@@ -174,7 +174,7 @@ func keyNames(keys []signatureKey) string {
 	names := kit.Map(keys, func(k signatureKey) string {
 		return fmt.Sprintf("%d (%s)", k.tag, resolve.AlgorithmName(k.algorithm))
 	})
-	return "key" + view.If(len(keys) > 1, "s") + " " + phrase.Series(names, 3)
+	return "key" + view.TextIf(len(keys) > 1, "s") + " " + phrase.Series(names, 3)
 }
 
 // maxKeys bounds the keys of a copy that are checked. A zone whose providers roll their keys has some ten.
@@ -276,7 +276,7 @@ func (c *signedCopy) trusted(records []*dns.DS) bool {
 func (c *signedCopy) propose() string {
 	return dnssec.ProposeDS(c.keys, slices.DeleteFunc(slices.Clone(c.keys), func(k *dns.DNSKEY) bool {
 		same := func(key signatureKey) bool { return key == keyOf(k) }
-		return !slices.Contains(c.entries, keyOf(k)) || view.Many(c.published, same) != 1
+		return !slices.Contains(c.entries, keyOf(k)) || view.CountIf(c.published, same) != 1
 	}))
 }
 

@@ -27,7 +27,7 @@ var soaRules = rule.Rules[*evidence]{soaDotRule, {
 	Title: "SOA record missing", Requirement: "Every name server has the SOA record of the zone",
 	Advice: "Add the SOA record: without it resolvers cannot cache negative answers.", When: served,
 	Fails: atServing(func(e *evidence, ad *survey.Address) string {
-		return view.If(e.answerTo(ad.SOA(), dns.TypeSOA) == noData, "has no SOA record for "+e.Domain.String())
+		return view.TextIf(e.answerTo(ad.SOA(), dns.TypeSOA) == noData, "has no SOA record for "+e.Domain.String())
 	}),
 }, {
 	Code: "zone.soa.multiple", Severity: diag.Error, Weight: 3, Ref: "Zonemaster ZONE10, RFC 2181 section 6.1",
@@ -35,7 +35,7 @@ var soaRules = rule.Rules[*evidence]{soaDotRule, {
 	Advice: "Remove all SOA records but one.", When: hasSOA,
 	Fails: atServing(func(e *evidence, ad *survey.Address) string {
 		n := len(survey.Set[*dns.SOA](ad.SOA().Msg.Answer, e.Zone))
-		return view.If(n > 1, fmt.Sprintf("has %d SOA records for %s", n, e.Domain))
+		return view.TextIf(n > 1, fmt.Sprintf("has %d SOA records for %s", n, e.Domain))
 	}),
 }, {
 	Code: "zone.soa.serial.differs", Severity: diag.Warning, Weight: 3,

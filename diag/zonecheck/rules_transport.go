@@ -7,9 +7,9 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnsmsg"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/internal/survey"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/miekg/dns"
@@ -44,7 +44,7 @@ var transportRules = rule.Rules[*evidence]{{
 	When:   answered(survey.ProbeSOA),
 	Fails: atAddresses(func(_ *evidence, ad *survey.Address) string {
 		r := ad.Replies[survey.ProbeSOA]
-		return view.If(r.OK() && r.Msg.Truncated, "truncates even the SOA record over UDP")
+		return view.TextIf(r.OK() && r.Msg.Truncated, "truncates even the SOA record over UDP")
 	}),
 }, {
 	Code: "zone.transport.unexamined", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 3901 section 3",
@@ -58,7 +58,7 @@ var transportRules = rule.Rules[*evidence]{{
 			}
 		}
 		return e.each(e.Addresses, func(ad *survey.Address) string {
-			return view.If(ad.SOA().Result == survey.Unroutable, "cannot be reached from here: there is no route")
+			return view.TextIf(ad.SOA().Result == survey.Unroutable, "cannot be reached from here: there is no route")
 		})
 	},
 }, {
@@ -72,7 +72,7 @@ var transportRules = rule.Rules[*evidence]{{
 				survey.MaxQueries, e.Domain)
 		}
 		return e.each(e.serving, func(ad *survey.Address) string {
-			return view.If(ad.Hurried, "could not be asked everything in time")
+			return view.TextIf(ad.Hurried, "could not be asked everything in time")
 		})
 	},
 }}
@@ -140,7 +140,7 @@ var ednsRules = rule.Rules[*evidence]{{
 			return replyText(r) + " to an unknown EDNS option"
 		}
 		echoed := func(o dns.EDNS0) bool { return o.Option() == survey.UnassignedOption }
-		return view.If(slices.ContainsFunc(r.EDNS().Option, echoed), "sends an unknown EDNS option back")
+		return view.TextIf(slices.ContainsFunc(r.EDNS().Option, echoed), "sends an unknown EDNS option back")
 	}),
 }, {
 	Code: "zone.edns.flags", Severity: diag.Warning, Weight: 1, Ref: "Zonemaster NAMESERVER12, RFC 6891 section 6.1.4",
@@ -150,7 +150,7 @@ var ednsRules = rule.Rules[*evidence]{{
 		if r.Rcode() != dns.RcodeSuccess || r.EDNS() == nil {
 			return replyText(r) + " to unknown EDNS flags"
 		}
-		return view.If(r.EDNS().Z()&survey.UnassignedFlags != 0, "sends unknown EDNS flags back")
+		return view.TextIf(r.EDNS().Z()&survey.UnassignedFlags != 0, "sends unknown EDNS flags back")
 	}),
 }, {
 	Code: "zone.edns.truncated", Severity: diag.Warning, Weight: 1, Ref: "Zonemaster NAMESERVER13, RFC 6891 section 7",
@@ -161,7 +161,7 @@ var ednsRules = rule.Rules[*evidence]{{
 		return r.OK() && r.Msg.Truncated
 	}),
 	Fails: probing(survey.ProbeSmall, func(r survey.Reply) string {
-		return view.If(r.OK() && r.Msg.Truncated && r.EDNS() == nil, "leaves EDNS out of a truncated reply")
+		return view.TextIf(r.OK() && r.Msg.Truncated && r.EDNS() == nil, "leaves EDNS out of a truncated reply")
 	}),
 }}
 
@@ -182,7 +182,7 @@ func dropsEDNS(ad *survey.Address) bool {
 
 func probing(p survey.Probe, wrong func(survey.Reply) string) func(*evidence) rule.Failures {
 	return atServing(func(_ *evidence, ad *survey.Address) string {
-		return view.If(ad.Asked(p), wrong(ad.Replies[p]))
+		return view.TextIf(ad.Asked(p), wrong(ad.Replies[p]))
 	})
 }
 
@@ -220,7 +220,7 @@ var serverRules = rule.Rules[*evidence]{{
 		return ""
 	}),
 }, {
-	Code: "zone.ns.closed", Severity: diag.Error, Weight: 5, Fact: ground.Refused,
+	Code: "zone.ns.closed", Severity: diag.Error, Weight: 5, Fact: reach.Refused,
 	Differs: "resolvers turn to the other name servers", Ref: "Zonemaster CONNECTIVITY01, RFC 1912 section 2.8",
 	Title: "Name server refuses connections to port 53", Requirement: "Every name server accepts queries at port 53",
 	Advice: "Start the name server, make it listen on this address, or remove the address.",
@@ -232,7 +232,7 @@ var serverRules = rule.Rules[*evidence]{{
 	Advice: "Replace the server software, or the middlebox that rewrites its replies.", When: anyAddress(talked),
 	Fails: atAddresses(func(_ *evidence, ad *survey.Address) string {
 		malformed := func(r survey.Reply) bool { return r.Result == survey.Malformed }
-		return view.If(slices.ContainsFunc(ad.Replies[:], malformed), "sent a reply that is not a DNS message")
+		return view.TextIf(slices.ContainsFunc(ad.Replies[:], malformed), "sent a reply that is not a DNS message")
 	}),
 }, {
 	Code: "zone.ns.lame", Severity: diag.Error, Weight: 5, Ref: "Zonemaster DELEGATION04, RFC 1912 section 2.8",
@@ -264,7 +264,7 @@ var serverRules = rule.Rules[*evidence]{{
 	}),
 	Fails: atAddresses(func(_ *evidence, ad *survey.Address) string {
 		fastest, known := ad.Latency()
-		return view.If(known && fastest >= slowAfter,
+		return view.TextIf(known && fastest >= slowAfter,
 			fmt.Sprintf("took %d ms for its fastest answer", fastest.Milliseconds()))
 	}),
 }, {
@@ -274,7 +274,7 @@ var serverRules = rule.Rules[*evidence]{{
 	When:   anyAddress(talked),
 	Fails: atAddresses(func(_ *evidence, ad *survey.Address) string {
 		from := ad.Source()
-		return view.If(from.IsValid(), "replied from "+from.String())
+		return view.TextIf(from.IsValid(), "replied from "+from.String())
 	}),
 }, {
 	Code: "zone.ns.forged", Severity: diag.Info, Ref: "RFC 5452 section 4",
@@ -286,7 +286,7 @@ var serverRules = rule.Rules[*evidence]{{
 		for _, r := range ad.Replies {
 			forged += r.Forged
 		}
-		return view.If(forged > 0,
+		return view.TextIf(forged > 0,
 			"was queried, and "+phrase.Count(forged, "datagram")+" with another ID or question came back")
 	}),
 }}
@@ -323,6 +323,6 @@ func unlessLame(s survey.Standing) func(*evidence) bool {
 
 func withStanding(s survey.Standing) func(*evidence) rule.Failures {
 	return atAddresses(func(e *evidence, ad *survey.Address) string {
-		return view.If(ad.Standing(e.Zone) == s, e.trouble(ad))
+		return view.TextIf(ad.Standing(e.Zone) == s, e.trouble(ad))
 	})
 }

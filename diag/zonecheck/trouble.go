@@ -82,14 +82,14 @@ func (e *evidence) unknownRecords() rule.Failures {
 		unknown := func(c cell) bool {
 			return c.answer == malformed || c.answer == silence && e.undecided(qtype)
 		}
-		if len(cells) == 0 || view.Many(cells, unknown) < len(cells) {
+		if len(cells) == 0 || view.CountIf(cells, unknown) < len(cells) {
 			return nil
 		}
 		f := rule.Failure{Target: dns.Type(qtype).String()}
 		why := "the replies cannot be read"
 		if e.undecided(qtype) {
 			why = "queries are dropped, and " + cmp.Or(
-				view.If(e.Across[qtype].Result == survey.NotAsked, "there is no server of another zone to compare with"),
+				view.TextIf(e.Across[qtype].Result == survey.NotAsked, "there is no server of another zone to compare with"),
 				"so was one to a server of another zone") + ", so the cause may be on our side"
 			f.Advice = "Repeat the audit from another network. If the queries are dropped there too, check the firewall in " +
 				"front of the name servers."
@@ -143,7 +143,7 @@ func atHosts(detail func(*evidence, *survey.Server) string) func(*evidence) rule
 // saying makes such a function of a text, for what meets a condition.
 func saying(text string, holds func(*survey.Address) bool) func(*evidence, *survey.Address) string {
 	return func(_ *evidence, ad *survey.Address) string {
-		return view.If(holds(ad), text)
+		return view.TextIf(holds(ad), text)
 	}
 }
 

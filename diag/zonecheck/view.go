@@ -25,12 +25,12 @@ func (r *Report) View() *view.View {
 			d.Marked(view.Error, "no address is known", n.Name)
 		}
 		for _, a := range n.Addresses {
-			answers := view.If(a.UDP, " UDP") + view.If(a.TCP, " TCP") + view.If(a.EDNS, " EDNS")
+			answers := view.TextIf(a.UDP, " UDP") + view.TextIf(a.TCP, " TCP") + view.TextIf(a.EDNS, " EDNS")
 			d.Stands(a.stands(r.failing(a.Address)), n.Name, a.Address.String(), view.Number(a.SOASerial, ""),
 				cmp.Or(strings.TrimSpace(answers), "no"), view.Number(a.LatencyMS, ""))
 		}
 		addresses += len(n.Addresses)
-		serving += view.Many(n.Addresses, func(a Address) bool { return a.Authoritative })
+		serving += view.CountIf(n.Addresses, func(a Address) bool { return a.Authoritative })
 	}
 	if addresses > 0 {
 		v.Fact("servers", serversText(len(r.Nameservers), addresses, serving),
@@ -41,7 +41,7 @@ func (r *Report) View() *view.View {
 		v.Fact("spread", r.Diversity.text(), "zone.diversity")
 	}
 	if soa := &r.SOA; len(soa.Serials) > 0 {
-		v.Fact("serial", cmp.Or(view.If(soa.Consistent, fmt.Sprintf("%d on all servers", soa.Serial)),
+		v.Fact("serial", cmp.Or(view.TextIf(soa.Consistent, fmt.Sprintf("%d on all servers", soa.Serial)),
 			strings.Trim(fmt.Sprint(soa.Serials), "[]")+": the SOA records differ"), "zone.soa.serial", "zone.soa.multiple")
 		v.Fact("primary", soa.MName, "zone.soa.mname", "zone.soa.dot")
 		v.Fact("timers", soa.timers(), "zone.soa.refresh", "zone.soa.retry", "zone.soa.expire", "zone.soa.minimum")
@@ -57,36 +57,36 @@ func (r *Report) View() *view.View {
 // serversText says how many name servers and addresses there are, and how many of them serve the zone.
 func serversText(names, addresses, serving int) string {
 	if addresses == 1 {
-		return fmt.Sprintf("%d, at 1 address", names) + view.If(serving != 1, ", which does not serve the zone")
+		return fmt.Sprintf("%d, at 1 address", names) + view.TextIf(serving != 1, ", which does not serve the zone")
 	}
 	return fmt.Sprintf("%d, at %d addresses; %d of them serve%s the zone", names, addresses, serving,
-		view.If(serving == 1, "s"))
+		view.TextIf(serving == 1, "s"))
 }
 
 // failing lists the types for which a server does not answer as it should, with what it answers.
 func (r *Report) failing(ip netip.Addr) string {
 	return phrase.Series(view.Each(r.Answers, func(a Answer) string {
-		return view.If(a.Address == ip && a.Answer != "NOERROR" && a.Answer != noData, a.Type+" "+a.Answer)
+		return view.TextIf(a.Address == ip && a.Answer != "NOERROR" && a.Answer != noData, a.Type+" "+a.Answer)
 	}), maxNamed)
 }
 
 // stands returns the standing of a server at the address; failing lists the types that it does not answer correctly.
 func (a *Address) stands(failing string) view.Standing {
-	return cmp.Or(view.When(!a.Authoritative && a.Error == "", view.Unknown, "not examined"),
-		view.When(!a.Authoritative, view.Error, a.Error),
-		view.When(!a.UDP || !a.TCP, view.Error, cmp.Or(a.Error, "does not answer over all transports")),
-		view.When(a.RecursionAvailable, view.Error, "resolves names for anyone"),
-		view.When(failing != "", view.Warning, failing), view.When(a.AXFROpen, view.Warning, "hands out the whole zone"),
-		view.When(!a.EDNS, view.Warning, "does not understand EDNS"), view.Standing{Mark: view.Good, Note: a.Error})
+	return cmp.Or(view.MarkIf(!a.Authoritative && a.Error == "", view.Unknown, "not examined"),
+		view.MarkIf(!a.Authoritative, view.Error, a.Error),
+		view.MarkIf(!a.UDP || !a.TCP, view.Error, cmp.Or(a.Error, "does not answer over all transports")),
+		view.MarkIf(a.RecursionAvailable, view.Error, "resolves names for anyone"),
+		view.MarkIf(failing != "", view.Warning, failing), view.MarkIf(a.AXFROpen, view.Warning, "hands out the whole zone"),
+		view.MarkIf(!a.EDNS, view.Warning, "does not understand EDNS"), view.Standing{Mark: view.Good, Note: a.Error})
 }
 
 func (d *Delegation) text() string {
 	part := func(words string, names []string) string {
-		return view.If(len(names) > 0, "; "+words+phrase.Series(names, maxNamed))
+		return view.TextIf(len(names) > 0, "; "+words+phrase.Series(names, maxNamed))
 	}
 	return cmp.Or(strings.TrimPrefix(part("only the zone names ", d.MissingAtParent)+
 		part("only the parent names ", d.MissingInZone)+part("not serving: ", d.Lame), "; "),
-		view.If(d.Consistent, "parent and zone name the same servers"), "not known")
+		view.TextIf(d.Consistent, "parent and zone name the same servers"), "not known")
 }
 
 // text says how the servers are spread.

@@ -210,11 +210,11 @@ type fact struct {
 var zoneFacts = []fact{
 	{"zone.ns.version", categorySecurity, atAddresses(func(_ *evidence, ad *survey.Address) string {
 		version := versionOf(ad.Replies[survey.ProbeChaos])
-		return view.If(version != "", fmt.Sprintf("answers version.bind with %.100q", version))
+		return view.TextIf(version != "", fmt.Sprintf("answers version.bind with %.100q", version))
 	})},
 	{"zone.ns.nsid", categorySecurity, atServing(func(_ *evidence, ad *survey.Address) string {
 		id := nsidOf(ad.Replies[survey.ProbeIdentity])
-		return view.If(id != "", fmt.Sprintf("has the NSID %.100q", id))
+		return view.TextIf(id != "", fmt.Sprintf("has the NSID %.100q", id))
 	})},
 	{"zone.ns.subnet", categoryNameserver, atServing(func(_ *evidence, ad *survey.Address) string {
 		subnet, ok := option[*dns.EDNS0_SUBNET](ad.Replies[survey.ProbeSubnet])
@@ -225,7 +225,7 @@ var zoneFacts = []fact{
 	})},
 	{"zone.delegation.functional", categoryDelegation, func(e *evidence) rule.Failures {
 		return eachChain(func(c survey.Chain) string {
-			return view.If(!served(e) && named(e) && len(c.Addrs) > 0,
+			return view.TextIf(!served(e) && named(e) && len(c.Addrs) > 0,
 				"still has an address in the resolver, although no name server serves the zone")
 		})(e)
 	}},

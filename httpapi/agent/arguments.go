@@ -78,7 +78,7 @@ func (t *tool) parse(raw json.RawMessage) (values, error) {
 	}
 	v, faults := values{}, argumentError{}
 	for _, a := range t.Arguments {
-		value, fault, example := given[a.Name], "", view.If(a.Example != "", ", such as "+a.Example)
+		value, fault, example := given[a.Name], "", view.TextIf(a.Example != "", ", such as "+a.Example)
 		delete(given, a.Name)
 		switch absent := value == nil || string(value) == "null"; {
 		case a.Required && (absent || string(value) == `""`):
@@ -129,7 +129,7 @@ func (a argument) read(value json.RawMessage, example string, table httpapi.Tabl
 }
 
 // suggestion suggests the name that was probably meant, if there is one.
-func suggestion(near string) string { return view.If(near != "", " Did you mean "+near+"?") }
+func suggestion(near string) string { return view.TextIf(near != "", " Did you mean "+near+"?") }
 
 // clipPrintable returns the beginning of a caller's text, or of why it is wrong, for the caller.
 func clipPrintable(s string) string {
@@ -140,6 +140,6 @@ func clipPrintable(s string) string {
 // listArguments lists the arguments.
 func (t *tool) listArguments() string {
 	return t.Name + " takes " + strings.Join(kit.Map(t.Arguments, func(a argument) string {
-		return a.Name + view.If(a.Required, " (required)")
+		return a.Name + view.TextIf(a.Required, " (required)")
 	}), ", ") + "."
 }

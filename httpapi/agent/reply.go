@@ -125,14 +125,14 @@ func fits(result *mcp.CallToolResult) bool {
 // head returns the part without third-party text: the verdict in our own words, and the cost.
 func (s *content) head(c *call) string {
 	text := c.tool.Name + ": " + view.List(
-		view.If(s.State != "", "state: "+string(s.State)), "gravest: "+string(s.Gravest),
-		view.If(s.Score != nil, "score: "+view.Number(s.Score, " of 100")),
-		view.If(s.Partial, "partial: not everything could be learned")) + "."
+		view.TextIf(s.State != "", "state: "+string(s.State)), "gravest: "+string(s.Gravest),
+		view.TextIf(s.Score != nil, "score: "+view.Number(s.Score, " of 100")),
+		view.TextIf(s.Partial, "partial: not everything could be learned")) + "."
 	if c.charged {
 		text += " " + phrase.Count(c.credits, "credit") + " charged"
-		text += view.If(c.creditsLeft != nil, ", "+view.Number(c.creditsLeft, " left")) + "."
+		text += view.TextIf(c.creditsLeft != nil, ", "+view.Number(c.creditsLeft, " left")) + "."
 	}
-	return text + view.If(s.Refused != "", " A part was not examined. "+s.Refused)
+	return text + view.TextIf(s.Refused != "", " A part was not examined. "+s.Refused)
 }
 
 // capView returns a view without what is never part of a reply.
@@ -365,7 +365,7 @@ func escapeUnsafe(text []byte) []byte {
 func (c *call) imageResult(media string, data []byte) *mcp.CallToolResult {
 	v := view.Answer("image", media+", "+phrase.Count(len(data), "byte"))
 	large := len(data) > maxImage
-	v.Sub = view.If(large, "It is too large for a reply. Ask for a smaller size or another format.")
+	v.Sub = view.TextIf(large, "It is too large for a reply. Ask for a smaller size or another format.")
 	result := (&reply{view: v, report: []byte(`{}`)}).result(c)
 	if !large {
 		result.Content = append(result.Content, &mcp.ImageContent{Data: data, MIMEType: media})
@@ -395,7 +395,7 @@ func (c *call) explainError(err error, ep *httpapi.Endpoint) string {
 		c.log.Error("a tool failed", "tool", c.tool.Name, "error", err)
 	}
 	return what + " Nothing was charged. Try again in a minute, or ask another operation." +
-		view.If(asked != "", "\n"+enclose(phrase.Clip(render.Printable(asked), maxValue)))
+		view.TextIf(asked != "", "\n"+enclose(phrase.Clip(render.Printable(asked), maxValue)))
 }
 
 // explainViolations lists the invalid fields of an operation. For run_operation they are members of arguments, and
@@ -403,7 +403,7 @@ func (c *call) explainError(err error, ep *httpapi.Endpoint) string {
 func (c *call) explainViolations(list []httpapi.Violation, ep *httpapi.Endpoint) string {
 	lines, general := []string{}, c.tool.Name == "run_operation"
 	for _, v := range list[:min(len(list), maxFaults)] {
-		field := view.If(general && v.Field != "", "arguments.") + v.Field
+		field := view.TextIf(general && v.Field != "", "arguments.") + v.Field
 		field = cmp.Or(map[string]string{"qname": "name", "qtype": "type"}[field], field)
 		lines = append(lines, clipPrintable(strings.TrimPrefix(field+": "+v.Message, ": ")))
 	}
@@ -426,7 +426,7 @@ func (c *call) explainRefusal(p *httpapi.Problem) string {
 	case d.Reason == string(metering.QuotaSuspended):
 		return "The account is suspended, and nothing can be charged. Its owner must settle this with the operator."
 	case d.Limit != nil:
-		need := view.If(d.Requested != nil, " This needs "+view.Number(d.Requested, ": a narrower tool may fit."))
+		need := view.TextIf(d.Requested != nil, " This needs "+view.Number(d.Requested, ": a narrower tool may fit."))
 		return fmt.Sprintf("The credits of the month do not suffice: %d of %d are used.%s They are renewed on %s "+
 			"(UTC); the owner of the account can buy more before that.",
 			*d.Current, *d.Limit, need, metering.PeriodOf(metering.Now(c.clock)).End().Format("2 January 2006"))

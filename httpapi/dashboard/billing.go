@@ -33,7 +33,7 @@ func (d *dashboard) showBilling(r *http.Request) (any, error) {
 		Notes    []billing.Note // the newest
 	}{Account: account, Plan: d.Plans.In(month)[account.PlanIn(month)]}
 	ofAccount := billing.Filter{Account: account.ID}
-	overage := url.Values{"overage": {view.If(account.OverageEnabled, "on")}}
+	overage := url.Values{"overage": {view.TextIf(account.OverageEnabled, "on")}}
 	if account.OverageBudgetCents != nil {
 		amount, _, _ := strings.Cut(formatMoney(*account.OverageBudgetCents, ""), " ")
 		overage.Set("overage_budget_cents", strings.ReplaceAll(amount, ",", ""))

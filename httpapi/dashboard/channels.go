@@ -103,7 +103,7 @@ func (d delivery) LastError() string {
 
 // StateClass is good, bad, or neither.
 func (d delivery) StateClass() string {
-	return view.If(d.State == notify.Delivered, "good") + view.If(strings.HasPrefix(string(d.State), "failed"), "bad")
+	return view.TextIf(d.State == notify.Delivered, "good") + view.TextIf(strings.HasPrefix(string(d.State), "failed"), "bad")
 }
 
 func (d *dashboard) createChannel(r *http.Request) (string, error) {

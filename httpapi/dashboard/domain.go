@@ -33,7 +33,7 @@ type domainPage struct {
 // findingTitle describes a finding in words.
 func (d *dashboard) findingTitle(f watch.Finding) string {
 	return d.Watches.Title(f.Code) +
-		view.If(f.Target != "", " ("+render.Printable(strings.TrimSuffix(f.Target, "."))+")")
+		view.TextIf(f.Target != "", " ("+render.Printable(strings.TrimSuffix(f.Target, "."))+")")
 }
 
 // historyDays is how many days the strip has: a quarter of a year.
@@ -107,7 +107,7 @@ func (d day) Label() string {
 	if d.Mark == view.None {
 		return d.Date() + ": not checked"
 	}
-	return d.Date() + ": " + string(d.Mark) + view.If(d.ChangeCount > 0, ", "+phrase.Count(d.ChangeCount, "change"))
+	return d.Date() + ": " + string(d.Mark) + view.TextIf(d.ChangeCount > 0, ", "+phrase.Count(d.ChangeCount, "change"))
 }
 
 // groupByDay puts runs, the newest first, into the days from one to another.

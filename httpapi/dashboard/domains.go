@@ -62,14 +62,14 @@ func (d *dashboard) summary(r *watch.Watch) string {
 
 // coverage describes how many checks the state is based on.
 func coverage(r *watch.Watch) string {
-	return view.If(r.All > 0, fmt.Sprintf("%d of %s", r.Answered, phrase.Count(r.All, "check")))
+	return view.TextIf(r.All > 0, fmt.Sprintf("%d of %s", r.Answered, phrase.Count(r.All, "check")))
 }
 
 // severityCounts counts the faults of a domain.
 func severityCounts(r *watch.Watch) string {
 	n := r.Counts
-	return view.List(view.If(n.Critical > 0, strconv.Itoa(n.Critical)+" critical"),
-		view.If(n.Error > 0, phrase.Count(n.Error, "error")), view.If(n.Warning > 0, phrase.Count(n.Warning, "warning")))
+	return view.List(view.TextIf(n.Critical > 0, strconv.Itoa(n.Critical)+" critical"),
+		view.TextIf(n.Error > 0, phrase.Count(n.Error, "error")), view.TextIf(n.Warning > 0, phrase.Count(n.Warning, "warning")))
 }
 
 // reasonTexts describe the states of watches that need attention.
@@ -153,7 +153,7 @@ func (d *dashboard) watchOptions(r *http.Request, current watch.Settings) (c wat
 	}
 	stateOf(r).form.SetDefaults(url.Values{"checks": current.Checks, "every": {current.Every.String()},
 		"channels": current.Channels,
-		"budget":   {view.If(current.Budget > 0, strconv.FormatInt(current.Budget, 10))}})
+		"budget":   {view.TextIf(current.Budget > 0, strconv.FormatInt(current.Budget, 10))}})
 	c.Channels, err = d.channels().List(r.Context(), sessionOf(r).Account.ID)
 	return c, err
 }

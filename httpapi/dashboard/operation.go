@@ -109,13 +109,13 @@ func formatBound(bound *float64) string {
 
 // Bounds describes the permitted numbers.
 func (i input) Bounds() string {
-	return view.List(view.If(i.Min != nil, "at least "+formatBound(i.Min)),
-		view.If(i.Max != nil, "at most "+formatBound(i.Max)))
+	return view.List(view.TextIf(i.Min != nil, "at least "+formatBound(i.Min)),
+		view.TextIf(i.Max != nil, "at most "+formatBound(i.Max)))
 }
 
 // Hint describes the value, and the permitted ones.
 func (i input) Hint() string {
-	parts := []string{i.Doc, i.Bounds(), view.If(i.Widget() == "lines", "one on each line")}
+	parts := []string{i.Doc, i.Bounds(), view.TextIf(i.Widget() == "lines", "one on each line")}
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; ")
 }
 

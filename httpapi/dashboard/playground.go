@@ -371,5 +371,5 @@ func (d *dashboard) serveReply(r *http.Request) (any, error) {
 		return nil, err
 	}
 	stateOf(r).header.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
-	return file{media: loaded.Media, name: view.If(!loaded.IsImage(), "reply.json"), data: loaded.Reply}, nil
+	return file{media: loaded.Media, name: view.TextIf(!loaded.IsImage(), "reply.json"), data: loaded.Reply}, nil
 }

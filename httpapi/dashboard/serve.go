@@ -294,7 +294,7 @@ func (d *dashboard) handle(w http.ResponseWriter, r *http.Request) error {
 		return d.showPage(w, r)
 	}
 	if err == nil {
-		redirect(w, to, view.If(p.doneText != "", noticeName(p.action)))
+		redirect(w, to, view.TextIf(p.doneText != "", noticeName(p.action)))
 	}
 	return err
 }

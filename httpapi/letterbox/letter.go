@@ -301,7 +301,7 @@ func (d *delivery) Facts() [][2]string {
 	if d == nil {
 		return nil
 	}
-	tlsFact := cmp.Or(view.If(d.Version != "", d.Version+", "+d.Cipher), "none: the message was sent in clear text")
+	tlsFact := cmp.Or(view.TextIf(d.Version != "", d.Version+", "+d.Cipher), "none: the message was sent in clear text")
 	list := [][2]string{
 		{"received", d.ReceivedAt.UTC().Format("2006-01-02 15:04:05 UTC")}, {"from address", d.IP.String()},
 		{"HELO name", d.HELO},

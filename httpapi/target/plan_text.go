@@ -67,7 +67,7 @@ func (p *Plan) Format(f PlanFormat) ([]byte, error) {
 
 // changes writes those of a step. Changes that must not be published unmodified, or not yet, are in a comment.
 func (s *PlanStep) changes(b *bytes.Buffer, f PlanFormat) {
-	off := view.If(s.Worse != nil || s.ByHand != "", "; ")
+	off := view.TextIf(s.Worse != nil || s.ByHand != "", "; ")
 	for _, c := range s.Changes {
 		if f == PlanZone {
 			for _, line := range c.Removed {
@@ -150,7 +150,7 @@ func (p *Plan) conclusion() string {
 	}
 	numbers := kit.Map(p.ByHand, func(n int) string { return fmt.Sprint(n) })
 	return fmt.Sprintf("After the other steps: %s. Left by hand: %s.",
-		strings.TrimSuffix(p.Result.text(), "."), "step"+view.If(len(numbers) > 1, "s")+" "+strings.Join(numbers, ", "))
+		strings.TrimSuffix(p.Result.text(), "."), "step"+view.TextIf(len(numbers) > 1, "s")+" "+strings.Join(numbers, ", "))
 }
 
 // Text writes the plan for a terminal.

@@ -119,7 +119,7 @@ func (c *comparison) text() string {
 		if more < 0 {
 			continue
 		}
-		rest := view.If(more > 0, fmt.Sprintf(" and %d more", more))
+		rest := view.TextIf(more > 0, fmt.Sprintf(" and %d more", more))
 		if runes := []rune(first); len(runes) > maxChange-len(rest) {
 			first = string(runes[:maxChange-len(rest)-1]) + "…"
 		}
@@ -138,7 +138,7 @@ func (c *comparison) abbreviate(n notice) string {
 	case n.event == metering.EventDomainWorsened:
 		return "worse: " + d.Findings[0].Title
 	case n.event == metering.EventDomainRecordChanged:
-		return d.Label + view.If(d.Name != c.domain && d.Begins == "", " of "+d.Name) + " changed"
+		return d.Label + view.TextIf(d.Name != c.domain && d.Begins == "", " of "+d.Name) + " changed"
 	case n.event == metering.EventDomainExpiresSoon:
 		return d.Expiring + " expires soon"
 	case d.Reason != "":

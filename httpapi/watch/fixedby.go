@@ -61,7 +61,7 @@ func (c *comparison) fixedBy(who, target string) string {
 		}
 		return map[string]string{fixedByMailHost: "the mail servers of ", fixedByWebHost: "the host "}[who] + c.domain
 	case fixedByRegistrar:
-		return "the registrar of " + c.domain + view.If(c.Registrar != "", " ("+c.Registrar+")")
+		return "the registrar of " + c.domain + view.TextIf(c.Registrar != "", " ("+c.Registrar+")")
 	}
 	servers := ""
 	if i := slices.IndexFunc(c.Records, func(r Record) bool { return r.Type == "NS" }); i >= 0 {

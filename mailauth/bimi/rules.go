@@ -7,9 +7,9 @@ import (
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
 	"github.com/diagkit/diagkit/mailauth/internal/taglist"
@@ -59,7 +59,7 @@ var lookupRules = rule.Rules[*evidence]{{
 		return rule.Fail("The TXT lookup of %s failed: %s.", e.failing.Name, diag.Reason(e.failing.Answer.Err())).
 			Because(e.failing.Answer.Err())
 	},
-}, ground.NoDomain(rule.Rule[*evidence]{
+}, reach.NoDomain(rule.Rule[*evidence]{
 	Code: "bimi.domain.nxdomain", DependsOn: []diag.Code{"bimi.record.unknown"},
 	When: func(e *evidence) bool { // what has a name below it exists (RFC 8020 section 2)
 		_, known := e.exists()

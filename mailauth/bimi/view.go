@@ -13,11 +13,11 @@ import (
 func (r *LookupReport) View() *view.View {
 	v := view.OfRecord(r.RecordLookup, r.Verdict, r.Partial, "v=BIMI1")
 	v.Optional = r.State == diag.Missing
-	v.Fact("inherited", view.If(r.Inherited, "from "+r.Location), "bimi.record.organizational")
+	v.Fact("inherited", view.TextIf(r.Inherited, "from "+r.Location), "bimi.record.organizational")
 	if r.Declined {
 		v.Fact("logo", "the record declines BIMI", "bimi.record.declined")
 	} else if r.Found {
-		v.Fact("logo", view.Join(r.LogoURL, view.If(r.Logo.URL != "", r.Logo.Facts.Text())),
+		v.Fact("logo", view.Join(r.LogoURL, view.TextIf(r.Logo.URL != "", r.Logo.Facts.Text())),
 			"bimi.logo_file", "bimi.location")
 		v.Fact("certificate", r.certificate(), "bimi.certificate", "bimi.authority")
 		v.Fact("same logo", view.Known(r.LogoMatchesCertificate,
@@ -54,7 +54,7 @@ func (r *LookupReport) certificate() string {
 }
 
 func (d *DMARC) text() string {
-	return cmp.Or(view.If(d.Eligible != nil, view.Known(d.Found, "", "no record", "")),
-		view.Join(view.If(d.Policy != "", "p="+string(d.Policy)),
+	return cmp.Or(view.TextIf(d.Eligible != nil, view.Known(d.Found, "", "no record", "")),
+		view.Join(view.TextIf(d.Policy != "", "p="+string(d.Policy)),
 			view.Known(d.Eligible, "strong enough", "too weak", "not known whether it suffices")))
 }

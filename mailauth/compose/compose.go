@@ -318,7 +318,7 @@ func remainderText(list []finding, first *finding) string {
 	if errors+warnings == 0 {
 		return ""
 	}
-	rest := view.If(errors > 0, phrase.Count(errors, "error")) + view.If(errors > 0 && warnings > 0, " and ") +
-		view.If(warnings > 0, phrase.Count(warnings, "warning"))
-	return " After that, " + rest + " remain" + view.If(errors+warnings == 1, "s") + "."
+	rest := view.TextIf(errors > 0, phrase.Count(errors, "error")) + view.TextIf(errors > 0 && warnings > 0, " and ") +
+		view.TextIf(warnings > 0, phrase.Count(warnings, "warning"))
+	return " After that, " + rest + " remain" + view.TextIf(errors+warnings == 1, "s") + "."
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/internal/smtp"
@@ -268,7 +268,7 @@ func (s *Summary) Add(report Report) {
 // Nonexistent reports whether the part has found that the domain does not exist.
 func (s *Summary) Nonexistent() bool {
 	return slices.ContainsFunc(s.Findings, func(f diag.Finding) bool {
-		return strings.HasSuffix(string(f.Code), ".domain."+ground.Specs[ground.NoName].Suffix) ||
+		return strings.HasSuffix(string(f.Code), ".domain."+reach.Specs[reach.NoName].Suffix) ||
 			strings.HasSuffix(string(f.Code), ".domain.missing")
 	})
 }

@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
@@ -90,7 +90,7 @@ var hostRules = rule.Rules[*evidence]{{
 		}
 		return rule.Fail("%s.", capital(e.mail.Unknown()))
 	},
-}, ground.NoDomain(rule.Rule[*evidence]{
+}, reach.NoDomain(rule.Rule[*evidence]{
 	Code: "dane.domain.nxdomain", DependsOn: []diag.Code{"dane.mx.unknown"}, Ref: "RFC 5321 section 5.1",
 	Fails: func(e *evidence) rule.Failures {
 		exists, known := e.mail.Exists()
@@ -118,7 +118,7 @@ var hostRules = rule.Rules[*evidence]{{
 	Advice:      "Check the name servers of the host: senders defer mail while its addresses cannot be looked up.",
 	When:        hasHosts, Fails: failWithReason("", addressUnknown),
 }, {
-	Code: "dane.host.address", Severity: diag.Warning, Weight: 10, Category: factorCoverage, Fact: ground.NoAddress,
+	Code: "dane.host.address", Severity: diag.Warning, Weight: 10, Category: factorCoverage, Fact: reach.NoAddress,
 	Differs: "senders turn to the other mail servers", Reads: []rule.Source{fromNames, fromHosts},
 	HoldsWhenUnanswered: true,
 	Ref:                 "RFC 5321 section 5.1",

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
@@ -142,11 +142,11 @@ var certificateRules = rule.Rules[*evidence]{{
 		"record 3 1 1 for its own key.",
 	When: isConclusive(matched, badChain), Fails: failUnauthenticated("", badChain),
 }, endingRule(rule.Rule[*evidence]{
-	Code: "dane.certificate.expiring", Severity: diag.Warning, Fact: ground.Expiring,
+	Code: "dane.certificate.expiring", Severity: diag.Warning, Fact: reach.Expiring,
 	Title:       "Certificate that DANE-TA authenticates expires soon",
 	Requirement: "Certificates that DANE-TA authenticates do not expire soon",
 }), endingRule(rule.Rule[*evidence]{
-	Code: "dane.certificate.expires_now", Severity: diag.Error, Fact: ground.ExpiresNow,
+	Code: "dane.certificate.expires_now", Severity: diag.Error, Fact: reach.ExpiresNow,
 	Title:       "Certificate that DANE-TA authenticates is about to expire",
 	Requirement: "No certificate that DANE-TA authenticates is about to expire",
 })}
@@ -157,7 +157,7 @@ func endingRule(r rule.Rule[*evidence]) rule.Rule[*evidence] {
 	r.Advice = "Renew the certificate: once it has expired, senders that use DANE do not deliver."
 	r.Fails = failEachHost(func(e *evidence, h *host) rule.Failures {
 		leaf := h.server().chain[0]
-		if h.byKey() || ground.Ends(leaf.NotBefore, leaf.NotAfter, e.now) != r.Severity {
+		if h.byKey() || reach.Ends(leaf.NotBefore, leaf.NotAfter, e.now) != r.Severity {
 			return nil
 		}
 		f := rule.Fail("The certificate of %s expires on %s, and usage 2 (DANE-TA) demands a valid one.", h.Name,

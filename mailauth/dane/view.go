@@ -13,14 +13,14 @@ import (
 func (r *Report) View() *view.View {
 	v := view.Of(r.Domain.String(), r.Verdict, r.Partial)
 	protected := fmt.Sprintf("%d of %s", r.Summary.ProtectedCount, phrase.Count(r.Summary.HostCount, "server"))
-	v.Fact("protected", view.If(r.Summary.HostCount > 0, protected), "dane.tlsa", "dane.certificate",
+	v.Fact("protected", view.TextIf(r.Summary.HostCount > 0, protected), "dane.tlsa", "dane.certificate",
 		"dane.starttls", "dane.host")
 	v.Fact("mx dnssec", string(r.MXDNSSEC), "dane.mx", "dane.dnssec")
 	d := v.Rows(view.Tree, "Servers and their TLSA records")
 	for _, h := range r.Hosts {
 		stands, c := h.status(), &h.Certificate
-		d.Node(0, stands.Mark, stands.Note, h.Host, view.If(!c.NotAfter.IsZero(),
-			cmp.Or(view.If(c.Expired, "certificate expired"), "certificate: "+phrase.Count(c.DaysRemaining, "day"))))
+		d.Node(0, stands.Mark, stands.Note, h.Host, view.TextIf(!c.NotAfter.IsZero(),
+			cmp.Or(view.TextIf(c.Expired, "certificate expired"), "certificate: "+phrase.Count(c.DaysRemaining, "day"))))
 		for _, t := range h.TLSA {
 			stands := t.status()
 			d.Node(1, stands.Mark, stands.Note,
@@ -33,14 +33,14 @@ func (r *Report) View() *view.View {
 }
 
 func (h *Host) status() view.Standing {
-	return cmp.Or(view.When(h.Status == Pass, view.Good, "protected"), view.When(h.Status == Failed, view.Error, h.Error),
-		view.When(h.Status == missing, view.Optional, "no TLSA record"),
-		view.When(h.Status == insecure, view.Warning, h.Error), view.Standing{Mark: view.Unknown, Note: h.Error})
+	return cmp.Or(view.MarkIf(h.Status == Pass, view.Good, "protected"), view.MarkIf(h.Status == Failed, view.Error, h.Error),
+		view.MarkIf(h.Status == missing, view.Optional, "no TLSA record"),
+		view.MarkIf(h.Status == insecure, view.Warning, h.Error), view.Standing{Mark: view.Unknown, Note: h.Error})
 }
 
 func (t *TLSA) status() view.Standing {
-	return cmp.Or(view.When(!t.Valid, view.Error, "not valid"),
-		view.When(!t.UsableForSMTP, view.Warning, "not used for mail"),
-		view.When(t.Matches == nil, view.Unknown, "no certificate seen"),
-		view.When(t.Matches != nil && *t.Matches, view.Good, "matches"), view.Standing{Note: "matches no certificate"})
+	return cmp.Or(view.MarkIf(!t.Valid, view.Error, "not valid"),
+		view.MarkIf(!t.UsableForSMTP, view.Warning, "not used for mail"),
+		view.MarkIf(t.Matches == nil, view.Unknown, "no certificate seen"),
+		view.MarkIf(t.Matches != nil && *t.Matches, view.Good, "matches"), view.Standing{Note: "matches no certificate"})
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/bimi"
 	"github.com/diagkit/diagkit/mailauth/compose"
@@ -23,7 +23,7 @@ func (*Report) Rules() []rule.Description {
 		(*bimi.LookupReport)(nil).Rules(), (*tlsrpt.LookupReport)(nil).Rules())
 }
 
-var rules = rule.Rules[*scoring]{ground.NoDomain(rule.Rule[*scoring]{
+var rules = rule.Rules[*scoring]{reach.NoDomain(rule.Rule[*scoring]{
 	Code: "score.domain.nxdomain",
 	Fails: func(s *scoring) rule.Failures {
 		return rule.FailIf(s.nonexistent,

@@ -28,9 +28,9 @@ func (r *Report) View() *view.View {
 	c.BIMI.draw(d, compose.BIMI)
 	c.TLSRPT.draw(d, compose.TLSRPT)
 	b := &r.Breakdown
-	v.Fact("earned", view.If(b.Max > 0, fmt.Sprintf("%d of %d points", b.Earned, b.Max)))
-	v.Fact("capped", view.If(b.Penalty > 0, phrase.Count(b.Penalty, "point")+" less: "+
-		cmp.Or(view.If(len(v.Findings) > 0, "an average must not hide a fault"), "not all is known")))
+	v.Fact("earned", view.TextIf(b.Max > 0, fmt.Sprintf("%d of %d points", b.Earned, b.Max)))
+	v.Fact("capped", view.TextIf(b.Penalty > 0, phrase.Count(b.Penalty, "point")+" less: "+
+		cmp.Or(view.TextIf(len(v.Findings) > 0, "an average must not hide a fault"), "not all is known")))
 	if c.SPF != nil {
 		v.Fact("spf", c.SPF.Record, "spf")
 	}
@@ -48,8 +48,8 @@ func (c *Component[R]) draw(d *view.Drawing, kind compose.Kind) {
 		return
 	}
 	d.Full = max(d.Full, int64(c.MaxPoints))
-	d.Bar(int64(c.Points), c.Mark(), kind.Label, cmp.Or(view.If(!c.Measured, "not known"),
-		view.If(c.MaxPoints == 0, "not counted"), fmt.Sprintf("%d of %d", c.Points, c.MaxPoints)))
+	d.Bar(int64(c.Points), c.Mark(), kind.Label, cmp.Or(view.TextIf(!c.Measured, "not known"),
+		view.TextIf(c.MaxPoints == 0, "not counted"), fmt.Sprintf("%d of %d", c.Points, c.MaxPoints)))
 	if c.Mark() != view.Good {
 		d.Rows[len(d.Rows)-1].Note = c.Headline
 	}

@@ -203,7 +203,7 @@ func (s *Signature) issues(c *Checker, check Check, at time.Time) []Issue {
 		add(IssuePublicSuffix, false, "d",
 			"The signing domain %s is a public suffix, under which anyone can register.", s.Domain)
 	}
-	listed := view.Many(s.Names, func(n string) bool { return strings.EqualFold(n, "From") })
+	listed := view.CountIf(s.Names, func(n string) bool { return strings.EqualFold(n, "From") })
 	if from := c.header.count("From"); listed > 0 && from > listed { // RFC 6376 section 8.15
 		add(IssueFromAdded, false, "h", "The message has %d From fields, of which the signature covers only the lowest %d.",
 			from, listed)

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 )
@@ -201,7 +201,7 @@ var (
 	factorUse      = rule.Category{Code: "use", Label: "Permitted use"}
 )
 
-var lookupRules = rule.Rules[*evidence]{ground.NoDomain(rule.Rule[*evidence]{
+var lookupRules = rule.Rules[*evidence]{reach.NoDomain(rule.Rule[*evidence]{
 	Code: "dkim.domain.nxdomain", Reads: []rule.Source{fromDomain}, When: lookedUp,
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.nonexistent(), "The DNS answers NXDOMAIN for %s.", e.domain)

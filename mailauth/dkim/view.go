@@ -36,19 +36,19 @@ func (k *KeyFields) facts(v *view.View, found bool) {
 		return
 	}
 	v.Fact("key", k.key(), "dkim.key")
-	v.Fact("record", view.If(k.StringsCount > 0,
+	v.Fact("record", view.TextIf(k.StringsCount > 0,
 		fmt.Sprintf("%d bytes in %s", k.LengthBytes, phrase.Count(k.StringsCount, "string"))), "dkim.record")
 	if k.Revoked {
 		return
 	}
 	v.Fact("hashes", cmp.Or(strings.Join(k.HashAlgorithms, ", "), "any"), "dkim.hash")
 	services := strings.Join(k.ServiceTypes, ", ")
-	v.Fact("used for", cmp.Or(view.If(services == "*", "everything"), services), "dkim.service")
-	v.Fact("testing", view.If(k.Testing, "receivers treat signed mail like unsigned mail (t=y)"), "dkim.flag.testing")
-	v.Fact("identity", view.If(k.StrictIdentity, "i= must not name a subdomain (t=s)"))
+	v.Fact("used for", cmp.Or(view.TextIf(services == "*", "everything"), services), "dkim.service")
+	v.Fact("testing", view.TextIf(k.Testing, "receivers treat signed mail like unsigned mail (t=y)"), "dkim.flag.testing")
+	v.Fact("identity", view.TextIf(k.StrictIdentity, "i= must not name a subdomain (t=s)"))
 }
 
 func (k *KeyFields) key() string {
-	return cmp.Or(view.If(k.Revoked, "revoked"), k.PublicKey.Short(), view.If(k.KeyType == unknownType, "of unknown type"),
+	return cmp.Or(view.TextIf(k.Revoked, "revoked"), k.PublicKey.Short(), view.TextIf(k.KeyType == unknownType, "of unknown type"),
 		strings.ToUpper(string(k.KeyType))+", not readable")
 }

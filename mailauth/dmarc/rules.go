@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/internal/taglist"
@@ -106,7 +106,7 @@ var lookupRules = rule.Rules[*evidence]{{
 			return nil
 		}
 	},
-}, ground.NoDomain(rule.Rule[*evidence]{
+}, reach.NoDomain(rule.Rule[*evidence]{
 	Code: "dmarc.domain.nxdomain", Reads: []rule.Source{fromRecord, fromExistence},
 	DependsOn: []diag.Code{"dmarc.record.unknown"}, Ref: "RFC 9989 section 3.2.13",
 	Fails: func(e *evidence) rule.Failures {

@@ -15,7 +15,7 @@ import (
 // View renders the report for display.
 func (r *LookupReport) View() *view.View {
 	v := view.OfRecord(r.RecordLookup, r.Verdict, r.Partial, "v=DMARC1")
-	from := view.If(r.Inherited, "from "+r.Location)
+	from := view.TextIf(r.Inherited, "from "+r.Location)
 	v.Fact("inherited", from)
 	r.facts(v)
 	if list := r.Views; len(list) == 2 && list[0].applied() != list[1].applied() {
@@ -31,7 +31,7 @@ func (r *LookupReport) View() *view.View {
 	d := v.Rows(view.Table, "Report addresses in other organizations", "domain", "consent")
 	for _, e := range r.ExternalDestinations {
 		d.Marked(view.Known(e.Authorized, view.Good, view.Warning, view.Unknown), "",
-			e.Domain, view.Known(e.Authorized, cmp.Or(view.If(e.Wildcard, "for every domain"), "for this domain"),
+			e.Domain, view.Known(e.Authorized, cmp.Or(view.TextIf(e.Wildcard, "for every domain"), "for this domain"),
 				"not given at "+e.RecordName, "not known"))
 	}
 	return v
@@ -63,10 +63,10 @@ func (r *GenerateReport) View() *view.View {
 			"is sent there.",
 			Name: a.Name + ".", Type: a.Type, Value: a.Value})
 	}
-	name := r.Name + view.If(strings.Contains(r.Name, "."), ".")
+	name := r.Name + view.TextIf(strings.Contains(r.Name, "."), ".")
 	for _, s := range r.Rollout {
 		text := fmt.Sprintf("Publish p=%s%s. %s", s.Policy,
-			view.If(s.DurationDays > 0, " for at least "+phrase.Count(s.DurationDays, "day")), s.Goal)
+			view.TextIf(s.DurationDays > 0, " for at least "+phrase.Count(s.DurationDays, "day")), s.Goal)
 		v.Steps = append(v.Steps, view.Step{Text: text, Name: name, Type: r.Type, Value: s.Record})
 	}
 	if n := len(v.Steps); n > 1 {
@@ -91,8 +91,8 @@ func (d *Details) facts(v *view.View) {
 	v.Fact("reports to", cmp.Or(addresses(d.AggregateURIs), "not asked for"),
 		"dmarc.rua", "dmarc.uri", "dmarc.destination")
 	v.Fact("failures to", addresses(d.FailureURIs))
-	v.Fact("alignment", view.Join(view.If(d.DKIMAlignment != "", "DKIM "+string(d.DKIMAlignment)),
-		view.If(d.SPFAlignment != "", "SPF "+string(d.SPFAlignment))), "dmarc.alignment")
+	v.Fact("alignment", view.Join(view.TextIf(d.DKIMAlignment != "", "DKIM "+string(d.DKIMAlignment)),
+		view.TextIf(d.SPFAlignment != "", "SPF "+string(d.SPFAlignment))), "dmarc.alignment")
 }
 
 func (d *Details) policy() string {
@@ -104,18 +104,18 @@ func (d *Details) policy() string {
 	if d.Percentage != nil && *d.Percentage < policy.DefaultPercentage {
 		text += fmt.Sprintf(" for %d%% of the mail", *d.Percentage)
 	}
-	return text + cmp.Or(view.If(d.Testing, ", only tested"), view.If(d.Policy == policy.None, ", no protection")) +
-		view.If(applied != "" && applied != d.Policy, ", applied: "+string(applied))
+	return text + cmp.Or(view.TextIf(d.Testing, ", only tested"), view.TextIf(d.Policy == policy.None, ", no protection")) +
+		view.TextIf(applied != "" && applied != d.Policy, ", applied: "+string(applied))
 }
 
 func (d *Details) reports() string {
 	n := len(d.AggregateURIs)
-	return cmp.Or(view.If(n == 0, "no reports"), fmt.Sprintf("reports to %d address%s", n, view.If(n > 1, "es")))
+	return cmp.Or(view.TextIf(n == 0, "no reports"), fmt.Sprintf("reports to %d address%s", n, view.TextIf(n > 1, "es")))
 }
 
 func addresses(uris []URI) string {
 	return phrase.Series(kit.Map(uris, func(u URI) string {
-		return cmp.Or(view.If(u.Valid, u.Address), view.If(!u.Valid, u.URI+" (not valid)"))
+		return cmp.Or(view.TextIf(u.Valid, u.Address), view.TextIf(!u.Valid, u.URI+" (not valid)"))
 	}), 4)
 }
 
@@ -128,5 +128,5 @@ func (w *View) applied() string {
 		return "no policy"
 	}
 	return string(w.AppliedPolicy) +
-		view.If(w.Percentage < policy.DefaultPercentage, fmt.Sprintf(" for %d%%", w.Percentage))
+		view.TextIf(w.Percentage < policy.DefaultPercentage, fmt.Sprintf(" for %d%%", w.Percentage))
 }

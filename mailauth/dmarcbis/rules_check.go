@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
@@ -38,7 +38,7 @@ func (e *evidence) nonexistent() bool {
 const leaveSuffix = "Leave it unless you operate this public suffix. Its record declares psd=y, and applies to every " +
 	"domain below it that has none of its own: begin with p=none and a mailbox for reports."
 
-var discoveryRules = rule.Rules[*evidence]{ground.NoDomain(rule.Rule[*evidence]{
+var discoveryRules = rule.Rules[*evidence]{reach.NoDomain(rule.Rule[*evidence]{
 	Code: "dmarcbis.domain.nxdomain", Reads: []rule.Source{fromExistence}, Ref: "RFC 9989 section 3.2.13",
 	Requirement: "The DNS does not answer NXDOMAIN for the domain",
 	Fails: func(e *evidence) rule.Failures {

@@ -30,10 +30,10 @@ func (r *CheckReport) View() *view.View {
 	obsolete := kit.Map(r.ObsoleteTags, func(t ObsoleteTag) string { return t.Tag + "=" + t.Value })
 	v.Fact("obsolete", phrase.Series(obsolete, 4), "dmarcbis.obsolete")
 	v.Fact("to add", phrase.Series(r.MissingTags, 4))
-	ready := cmp.Or(view.If(!r.Ready, "no"),
-		view.If(r.BackwardCompatible, "yes, for receivers of RFC 9989 and RFC 7489 alike"),
+	ready := cmp.Or(view.TextIf(!r.Ready, "no"),
+		view.TextIf(r.BackwardCompatible, "yes, for receivers of RFC 9989 and RFC 7489 alike"),
 		"yes, while receivers of RFC 7489 act otherwise")
-	v.Fact("ready", view.If(r.Analysis.Record != "", ready))
+	v.Fact("ready", view.TextIf(r.Analysis.Record != "", ready))
 	v.BriefIf(r.Ready, "ready", "policy of "+r.PolicyDomain)
 	d := v.Rows(view.Chain, "Tree walk", "name", "answer")
 	for _, s := range r.TreeWalk {
@@ -63,9 +63,9 @@ func (r *MigrateReport) View() *view.View {
 	if r.Changed {
 		v.Steps = append([]view.Step{{Text: "Publish the migrated record.", Value: r.Migrated}}, v.Steps...)
 	}
-	v.PublishAt("v=DMARC1", r.Name+view.If(r.Name != "", "."), r.Type)
+	v.PublishAt("v=DMARC1", r.Name+view.TextIf(r.Name != "", "."), r.Type)
 	v.Fact("before", r.Original)
-	v.Fact("after", view.If(r.Changed, r.Migrated))
+	v.Fact("after", view.TextIf(r.Changed, r.Migrated))
 	treated := map[string][]string{}
 	for _, c := range r.Comparisons {
 		if c.Change != same {
@@ -90,6 +90,6 @@ var behaviors = map[Behavior]string{
 }
 
 func (t Treatment) text() string {
-	return string(t.Policy) + view.If(t.Policy != policy.None && t.Percentage != policy.DefaultPercentage,
+	return string(t.Policy) + view.TextIf(t.Policy != policy.None && t.Percentage != policy.DefaultPercentage,
 		fmt.Sprintf(" for %d%%", t.Percentage))
 }

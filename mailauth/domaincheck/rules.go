@@ -5,8 +5,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/bimi"
 	"github.com/diagkit/diagkit/mailauth/compose"
@@ -30,7 +30,7 @@ func (*Report) Rules() []rule.Description {
 		(*tlsrpt.LookupReport)(nil).Rules(), (*smtpcheck.Report)(nil).Rules(), (*dnssec.Report)(nil).Rules())
 }
 
-var rules = append(rule.Rules[*check]{ground.NoDomain(rule.Rule[*check]{
+var rules = append(rule.Rules[*check]{reach.NoDomain(rule.Rule[*check]{
 	Code: "check.domain.nxdomain",
 	Fails: func(c *check) rule.Failures {
 		return rule.FailIf(c.nonexistent, "The DNS answers NXDOMAIN for %s, so that it can neither send nor receive mail.",

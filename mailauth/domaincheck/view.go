@@ -24,7 +24,7 @@ func (r *Report) View() *view.View {
 	if len(r.Steps) > 0 {
 		v.Steps = r.Steps
 	}
-	v.Fact("name", view.If(r.Name.Kind != "" && r.Name.Kind != nameuse.Organization, r.Name.Describe()))
+	v.Fact("name", view.TextIf(r.Name.Kind != "" && r.Name.Kind != nameuse.Organization, r.Name.Describe()))
 	v.Fact("ready", view.Known(r.Ready, "yes", "no", "not known"))
 	v.Fact("sends mail", view.Known(r.SendsMail, "yes", "no", "not known"))
 	r.receivers(v)
@@ -32,7 +32,7 @@ func (r *Report) View() *view.View {
 	s, in := &r.Pillars.Sending, &r.Pillars.Receiving
 	if p := in.MX; p != nil {
 		hosts := phrase.Series(kit.Map(p.Hosts, func(h reception.MXHost) string { return h.Host }), 3)
-		p.Draw(d, compose.MX, cmp.Or(view.If(p.NullMX, "receives no mail"), hosts))
+		p.Draw(d, compose.MX, cmp.Or(view.TextIf(p.NullMX, "receives no mail"), hosts))
 	}
 	s.SPF.Draw(d, compose.SPF)
 	for _, k := range s.DKIM {
@@ -53,8 +53,8 @@ func (r *Report) View() *view.View {
 
 func (r *Report) receivers(v *view.View) {
 	outcomes := kit.Map(r.Requirements, func(q Requirement) string {
-		return cmp.Or(view.If(len(q.Missing) > 0, "not met for %s: "+phrase.Series(q.Missing, 4)),
-			view.If(q.Met == nil, "not known for %s: "+phrase.Series(q.Unknown, 4)), "met for %s, as far as can be seen")
+		return cmp.Or(view.TextIf(len(q.Missing) > 0, "not met for %s: "+phrase.Series(q.Missing, 4)),
+			view.TextIf(q.Met == nil, "not known for %s: "+phrase.Series(q.Unknown, 4)), "met for %s, as far as can be seen")
 	})
 	for i, outcome := range outcomes {
 		if slices.Index(outcomes, outcome) < i {

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
@@ -61,7 +61,7 @@ var liveDMARCRules = rule.Rules[*analysis]{{
 	When:  func(a *analysis) bool { return current(a) && !enforced(a) },
 	Fails: failsDMARC(noMitigation, changedBody, arcVouched, filtered, claimedPass, misaligned),
 }, {
-	Code: "header.live.author.nxdomain", Severity: diag.Error, Weight: 20, Fact: ground.NoName,
+	Code: "header.live.author.nxdomain", Severity: diag.Error, Weight: 20, Fact: reach.NoName,
 	Reads: []rule.Source{asksAuthor}, Ref: "RFC 9989 section 3.2.13", Title: "Sender's domain does not exist",
 	Requirement: "The sender's domain exists",
 	Advice:      "Treat the message as forged: a domain that does not exist can neither send nor receive mail.",

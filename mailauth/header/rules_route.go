@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/internal/route"
 )
@@ -117,7 +117,7 @@ var routeRules = rule.Rules[*evidence]{{
 			h.TLS != nil && !*h.TLS && h.Crossed()
 	}),
 }, {
-	Code: "header.hop.tls.version", Severity: diag.Warning, Weight: 2, Fact: ground.OldTLS,
+	Code: "header.hop.tls.version", Severity: diag.Warning, Weight: 2, Fact: reach.OldTLS,
 	DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 8996 section 2",
 	Title: "Hop used an outdated TLS version", Requirement: "No hop used an outdated TLS version",
 	Advice: "Enable TLS 1.2 and 1.3 on both servers.",

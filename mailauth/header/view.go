@@ -37,14 +37,14 @@ func (r *AnalyzeReport) View() *view.View {
 		v.Fact("spf", outcomeText(string(s.Result), s.Domain, s.Aligned), "header.live.spf", "header.spf")
 	}
 	results := kit.Map(l.DKIM, func(s DKIMResult) string {
-		open := view.If(s.UnsignedBytes > 0,
+		open := view.TextIf(s.UnsignedBytes > 0,
 			fmt.Sprintf(", %s of the body not signed", phrase.Count(s.UnsignedBytes, "byte")))
 		return outcomeText(string(s.Result.Result), s.Domain, s.Aligned) + open
 	})
 	v.Fact("dkim", cmp.Or(phrase.Series(results, maxShownResults), "not signed"), "header.live.dkim", "header.dkim")
 	d := l.DMARC
-	v.Fact("dmarc", cmp.Or(view.If(d.Result == "", "not known"), string(d.Result)+
-		view.If(d.Policy != "", fmt.Sprintf(", p=%s at %s", d.Policy, d.PolicyDomain))),
+	v.Fact("dmarc", cmp.Or(view.TextIf(d.Result == "", "not known"), string(d.Result)+
+		view.TextIf(d.Policy != "", fmt.Sprintf(", p=%s at %s", d.Policy, d.PolicyDomain))),
 		"header.live.dmarc", "header.dmarc", "header.live.author")
 	r.addRoute(v)
 	return v
@@ -77,17 +77,17 @@ func (f *Facts) recorded(v *view.View) {
 
 func creditedText(list []AuthResult, aligned *bool) string {
 	text := phrase.Series(view.Unique(view.Each(list, func(r AuthResult) string {
-		return view.If(r.Credible, outcomeText(r.Result, r.Domain, true)+view.If(r.Policy != "", ", p="+r.Policy))
+		return view.TextIf(r.Credible, outcomeText(r.Result, r.Domain, true)+view.TextIf(r.Policy != "", ", p="+r.Policy))
 	})), maxShownResults)
 	if text == "" {
-		return cmp.Or(view.If(len(list) > 0, "noted by others than the receiver only, which proves nothing"),
+		return cmp.Or(view.TextIf(len(list) > 0, "noted by others than the receiver only, which proves nothing"),
 			"not noted by the receiver")
 	}
-	return text + view.If(strings.HasPrefix(text, "pass"), view.Known(aligned, "", ": not for the domain in From", ""))
+	return text + view.TextIf(strings.HasPrefix(text, "pass"), view.Known(aligned, "", ": not for the domain in From", ""))
 }
 
 func outcomeText(result, domain string, aligned bool) string {
-	return result + view.If(domain != "", " for "+domain) + view.If(!aligned, " (not the domain in From)")
+	return result + view.TextIf(domain != "", " for "+domain) + view.TextIf(!aligned, " (not the domain in From)")
 }
 
 func (l *Live) server(ip string) string {
@@ -117,7 +117,7 @@ func (f *Facts) addRoute(v *view.View) {
 	d := v.Rows(view.Chain, "Way of the message", "server", "after", "tls")
 	if h := f.Hops[0]; h.From != "" {
 		client := cmp.Or(h.RDNS, h.HELO, h.From)
-		d.Row(client + view.If(h.IP.IsValid() && !strings.Contains(client, h.IP.String()), " "+h.IP.String()))
+		d.Row(client + view.TextIf(h.IP.IsValid() && !strings.Contains(client, h.IP.String()), " "+h.IP.String()))
 	}
 	for _, h := range f.Hops {
 		d.Stands(h.status(), cmp.Or(h.By, "unknown server"), h.delayText(),
@@ -126,12 +126,12 @@ func (f *Facts) addRoute(v *view.View) {
 }
 
 func (h *Hop) status() view.Standing {
-	note := view.If(h.Border, "enters the receiver's side")
+	note := view.TextIf(h.Border, "enters the receiver's side")
 	delay := time.Duration(kit.OrZero(h.Delay)) * time.Second
 	return cmp.Or(
-		view.When(delay <= -maxSkew, view.Warning, strings.TrimPrefix(note+"; a clock is wrong", "; ")),
-		view.When(delay >= longDelay, view.Warning, strings.TrimPrefix(note+"; slow", "; ")),
-		view.When(h.TLS != nil && !*h.TLS && !h.PrivateIP, view.Warning, note), view.Standing{Note: note})
+		view.MarkIf(delay <= -maxSkew, view.Warning, strings.TrimPrefix(note+"; a clock is wrong", "; ")),
+		view.MarkIf(delay >= longDelay, view.Warning, strings.TrimPrefix(note+"; slow", "; ")),
+		view.MarkIf(h.TLS != nil && !*h.TLS && !h.PrivateIP, view.Warning, note), view.Standing{Note: note})
 }
 
 func (h *Hop) delayText() string {

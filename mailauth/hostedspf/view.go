@@ -17,15 +17,15 @@ func (r *ListReport) View() *view.View {
 	v := view.Answer("hosted SPF", phrase.Count(r.Total, "profile"))
 	d := v.Rows(view.Table, "Profiles", "domain", "id", "lookups", "resolved")
 	for _, p := range r.Profiles {
-		d.Stands(cmp.Or(view.When(p.Status == Failed, view.Error, p.LastError),
-			view.When(p.Status == Paused, view.Optional, "paused"),
-			view.When(p.FlattenedRecord == "", view.Optional, ""), view.Standing{Mark: view.Good}),
+		d.Stands(cmp.Or(view.MarkIf(p.Status == Failed, view.Error, p.LastError),
+			view.MarkIf(p.Status == Paused, view.Optional, "paused"),
+			view.MarkIf(p.FlattenedRecord == "", view.Optional, ""), view.Standing{Mark: view.Good}),
 			p.Domain.String(), p.ID, p.lookups(), cmp.Or(moment(p.LastResolvedAt), "not yet"))
 		if p.Status == Failed {
 			failed(v, p.Domain.String()+": "+p.LastError)
 		}
 	}
-	v.Fact("shown", view.If(r.HasMore, fmt.Sprintf("%d of %d", len(r.Profiles), r.Total)))
+	v.Fact("shown", view.TextIf(r.HasMore, fmt.Sprintf("%d of %d", len(r.Profiles), r.Total)))
 	return v
 }
 
@@ -36,7 +36,7 @@ func (p *Profile) View() *view.View {
 	case p.FlattenedRecord == "" && p.Use.State == Used:
 		p.about(v, danglingCode, danglingText)
 	case p.Status == Failed:
-		v.Headline, v.Sub = "The last resolution failed", cmp.Or(view.If(p.FlattenedRecord == "", noneYet), lastGood)
+		v.Headline, v.Sub = "The last resolution failed", cmp.Or(view.TextIf(p.FlattenedRecord == "", noneYet), lastGood)
 		failed(v, p.LastError)
 	case p.Status == Paused:
 		v.Headline = "The profile is paused: its records stay as they are"
@@ -82,7 +82,7 @@ func (p *Profile) show(v *view.View) {
 	v.Fact("lookups", p.lookups(), "spf.hosted.lookups")
 	v.Fact("resolved", view.Join(moment(p.LastResolvedAt), "every "+view.Seconds(p.IntervalSeconds)))
 	v.Fact("changed", moment(p.LastChangedAt))
-	v.Fact("error", view.If(p.Status != Failed, p.LastError)) // else a finding reports it
+	v.Fact("error", view.TextIf(p.Status != Failed, p.LastError)) // else a finding reports it
 	d := v.Rows(view.Table, "Published records", "name", "bytes", "record")
 	for _, r := range p.Records {
 		d.Row(r.Name, fmt.Sprint(r.LengthBytes), phrase.Clip(r.Value, 200))
@@ -92,7 +92,7 @@ func (p *Profile) show(v *view.View) {
 // View returns the report as shown to people.
 func (r *HistoryReport) View() *view.View {
 	number := func(s ResolutionStatus) int {
-		return view.Many(r.Items, func(one Resolution) bool { return one.Status == s })
+		return view.CountIf(r.Items, func(one Resolution) bool { return one.Status == s })
 	}
 	v := view.Answer(r.ProfileID, fmt.Sprintf("%s: %d changed the records, %d failed",
 		phrase.Count(len(r.Items), "resolution"), number(ResolutionChanged), number(ResolutionFailed)))
@@ -104,7 +104,7 @@ func (r *HistoryReport) View() *view.View {
 	if len(r.Items) > 0 && r.Items[0].Status == ResolutionFailed {
 		failed(v, r.Items[0].Error)
 	}
-	v.Sub = view.If(r.HasMore, "There are older ones on the next page.")
+	v.Sub = view.TextIf(r.HasMore, "There are older ones on the next page.")
 	return v
 }
 
@@ -121,8 +121,8 @@ func (r *StatsReport) View() *view.View {
 		span string
 		*Window
 	}{{"24 hours", &w.Last24h}, {"7 days", &w.Last7d}, {"30 days", &w.Last30d}} {
-		d.Stands(cmp.Or(view.When(one.Failures > 0, view.Warning, ""),
-			view.When(one.Resolutions != 0, view.Good, "")), one.span, fmt.Sprint(one.Resolutions),
+		d.Stands(cmp.Or(view.MarkIf(one.Failures > 0, view.Warning, ""),
+			view.MarkIf(one.Resolutions != 0, view.Good, "")), one.span, fmt.Sprint(one.Resolutions),
 			fmt.Sprint(one.Failures), fmt.Sprint(one.Changes),
 			fmt.Sprintf("+%d −%d", one.IPsAdded, one.IPsRemoved),
 			cmp.Or(view.Number(one.P95DurationMS, " ms"), "–"), cmp.Or(view.Number(one.MaxDNSLookups, ""), "–"))
@@ -134,13 +134,13 @@ func (r *StatsReport) View() *view.View {
 func (r *ResolveReport) View() *view.View {
 	v := view.Of(r.Profile.Domain.String(), r.Verdict, r.Partial)
 	v.PublishAt("v=spf1", r.Profile.Domain.FQDN(), "TXT")
-	v.Fact("outcome", view.Join(string(r.Resolution.Status), view.If(r.Resolution.Error == "", r.Resolution.note())))
+	v.Fact("outcome", view.Join(string(r.Resolution.Status), view.TextIf(r.Resolution.Error == "", r.Resolution.note())))
 	r.Profile.show(v)
 	return v
 }
 
 func (p *Profile) lookups() string {
-	return view.If(p.FlattenedRecord != "", fmt.Sprintf("%d → %d", p.LookupsBefore, p.LookupsAfter))
+	return view.TextIf(p.FlattenedRecord != "", fmt.Sprintf("%d → %d", p.LookupsBefore, p.LookupsAfter))
 }
 
 var marks = map[ResolutionStatus]view.Mark{
@@ -148,10 +148,10 @@ var marks = map[ResolutionStatus]view.Mark{
 }
 
 func (r *Resolution) note() string {
-	return cmp.Or(r.Error, view.Join(view.If(len(r.Added) > 0, "added "+phrase.Series(r.Added, 3)),
-		view.If(len(r.Removed) > 0, "removed "+phrase.Series(r.Removed, 3))))
+	return cmp.Or(r.Error, view.Join(view.TextIf(len(r.Added) > 0, "added "+phrase.Series(r.Added, 3)),
+		view.TextIf(len(r.Removed) > 0, "removed "+phrase.Series(r.Removed, 3))))
 }
 
 func moment(t time.Time) string {
-	return view.If(!t.IsZero(), t.UTC().Format("2006-01-02 15:04"))
+	return view.TextIf(!t.IsZero(), t.UTC().Format("2006-01-02 15:04"))
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/internal/smtp"
 )
@@ -108,19 +108,19 @@ var deliverRules = rule.Rules[*evidence]{
 		Advice:      "enable STARTTLS on the mail server",
 	}, func(_ *evidence, h *host) string { return h.delivery.refused(smtp.NotOffered, smtp.Rejected) }),
 	perServer(rule.Rule[*evidence]{
-		Code: "mtasts.mx.handshake", Weight: 1, Fact: ground.Handshake,
+		Code: "mtasts.mx.handshake", Weight: 1, Fact: reach.Handshake,
 		Title: "TLS handshake with a mail server failed", Requirement: "Every mail server completes a TLS handshake",
 		Advice: "configure a certificate for the mail server, and TLS 1.2 or 1.3",
 	}, func(_ *evidence, h *host) string { return h.delivery.refused(smtp.NoHandshake) }),
 	perServer(rule.Rule[*evidence]{
-		Code: "mtasts.mx.certificate.expired", Weight: 1, Fact: ground.Expired,
+		Code: "mtasts.mx.certificate.expired", Weight: 1, Fact: reach.Expired,
 		Title: "Certificate of a mail server has expired", Requirement: "The certificate of no mail server has expired",
 		Advice: "renew the certificate and automate renewal",
 	}, byCertificate(func(_ *evidence, t *pki.TLS, leaf *pki.Certificate) (bool, string) {
 		return leaf.Expired, "its certificate expired on " + leaf.NotAfter.Format(time.DateOnly)
 	})),
 	perServer(rule.Rule[*evidence]{
-		Code: "mtasts.mx.certificate.early", Weight: 1, Fact: ground.NotYetValid,
+		Code: "mtasts.mx.certificate.early", Weight: 1, Fact: reach.NotYetValid,
 		Title:       "Certificate of a mail server is not yet valid",
 		Requirement: "The validity of the certificate of every mail server has begun",
 		Advice:      "install a certificate that is valid now",
@@ -128,7 +128,7 @@ var deliverRules = rule.Rules[*evidence]{
 		return leaf.NotYetValid, "its certificate is valid only from " + leaf.NotBefore.Format(time.DateOnly)
 	})),
 	perServer(rule.Rule[*evidence]{
-		Code: "mtasts.mx.certificate.untrusted", Weight: 1, Fact: ground.Untrusted,
+		Code: "mtasts.mx.certificate.untrusted", Weight: 1, Fact: reach.Untrusted,
 		Title:       "Certificate of a mail server is not trusted",
 		Requirement: "The certificate of every mail server is trusted",
 		Advice:      "install a certificate from a public authority, together with its intermediate certificates",
@@ -136,7 +136,7 @@ var deliverRules = rule.Rules[*evidence]{
 		return t.Trust != nil && !leaf.Expired && !leaf.NotYetValid, t.TrustError
 	})),
 	perServer(rule.Rule[*evidence]{
-		Code: "mtasts.mx.certificate.name", Weight: 1, Fact: ground.OtherName,
+		Code: "mtasts.mx.certificate.name", Weight: 1, Fact: reach.OtherName,
 		Title:       "Certificate does not cover the name of a mail server",
 		Requirement: "The certificate of every mail server covers its name",
 		Advice:      "get a certificate that lists the name of the MX host",
@@ -144,13 +144,13 @@ var deliverRules = rule.Rules[*evidence]{
 		return t.Name != nil, fmt.Sprint(t.Name)
 	})),
 	perServer(rule.Rule[*evidence]{
-		Code: "mtasts.mx.certificate.expires_now", Severity: diag.Error, Fact: ground.ExpiresNow,
+		Code: "mtasts.mx.certificate.expires_now", Severity: diag.Error, Fact: reach.ExpiresNow,
 		Title:       "Certificate of a mail server is about to expire",
 		Requirement: "The certificate of no mail server is about to expire",
 		Advice:      "Renew the certificate now and automate renewal: senders refuse to deliver once it has expired.",
 	}, ending(diag.Error)),
 	perServer(rule.Rule[*evidence]{
-		Code: "mtasts.mx.certificate.expiring", Severity: diag.Warning, Fact: ground.Expiring,
+		Code: "mtasts.mx.certificate.expiring", Severity: diag.Warning, Fact: reach.Expiring,
 		Title:       "Certificate of a mail server expires soon",
 		Requirement: "The certificate of every mail server is renewed in time",
 		Advice:      "Renew the certificate and automate renewal: senders refuse to deliver once it has expired.",
@@ -203,7 +203,7 @@ func byCertificate(test func(*evidence, *pki.TLS, *pki.Certificate) (bool, strin
 
 func ending(grade diag.Severity) func(*evidence, *host) string {
 	return byCertificate(func(e *evidence, t *pki.TLS, leaf *pki.Certificate) (bool, string) {
-		return t.Err() == nil && ground.Ends(leaf.NotBefore, leaf.NotAfter, e.now) == grade,
+		return t.Err() == nil && reach.Ends(leaf.NotBefore, leaf.NotAfter, e.now) == grade,
 			"its certificate expires on " + leaf.NotAfter.Format(time.DateOnly)
 	})
 }
@@ -290,7 +290,7 @@ var mxRules = rule.Rules[*evidence]{{
 		}
 	},
 }, {
-	Code: "mtasts.mx.address", Severity: diag.Error, Fact: ground.NoAddress,
+	Code: "mtasts.mx.address", Severity: diag.Error, Fact: reach.NoAddress,
 	Reads: []rule.Source{fromRecord, fromPolicy, fromMail, fromAddresses}, HoldsWhenUnanswered: true,
 	Ref:   "RFC 5321 section 5.1",
 	Title: "Mail server without an address", Requirement: "Every mail server has an address",
@@ -302,7 +302,7 @@ var mxRules = rule.Rules[*evidence]{{
 		})
 	},
 }, {
-	Code: "mtasts.mx.literal", Severity: diag.Error, Fact: ground.MXLiteral, Ref: "RFC 5321 section 5.1",
+	Code: "mtasts.mx.literal", Severity: diag.Error, Fact: reach.MXLiteral, Ref: "RFC 5321 section 5.1",
 	Title: "MX record names an IP address", Requirement: "Every MX record names a host",
 	Advice: "Name the host in the MX record instead: senders look up the name and find nothing, and no policy can list " +
 		"it.",

@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
@@ -55,7 +55,7 @@ var absenceRules = rule.Rules[*evidence]{{
 			return nil
 		}
 	},
-}, ground.NoDomain(rule.Rule[*evidence]{
+}, reach.NoDomain(rule.Rule[*evidence]{
 	Code: "mtasts.domain.nxdomain", Reads: []rule.Source{fromRecord}, Ref: "RFC 8461 section 3.1",
 	When: func(e *evidence) bool { _, known := e.mail.Exists(); return known || !e.txt.NXDomain() },
 	Fails: func(e *evidence) rule.Failures {

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"golang.org/x/net/publicsuffix"
 )
@@ -171,35 +171,35 @@ func charset(e *evidence) string {
 	return strings.ToLower(parameters["charset"])
 }
 
-var server = ground.Server[*evidence]{Name: "policy host", Seen: func(e *evidence) *ground.Seen {
+var server = reach.Server[*evidence]{Name: "policy host", Observation: func(e *evidence) *reach.Observation {
 	if !announced(e) {
 		return nil
 	}
-	return ground.See(e.page, e.now)
+	return reach.Observe(e.page, e.now)
 }}
 
 var serverRules = server.Rules(
-	rule.Rule[*evidence]{Fact: ground.Silent, Code: "mtasts.policy.unknown",
+	rule.Rule[*evidence]{Fact: reach.Silent, Code: "mtasts.policy.unknown",
 		Advice: "Check that the policy host answers in time from everywhere: senders give up after a minute."},
-	rule.Rule[*evidence]{Fact: ground.NoName, Code: "mtasts.policy.host.nxdomain", Weight: 1, Category: factorServer,
+	rule.Rule[*evidence]{Fact: reach.NoName, Code: "mtasts.policy.host.nxdomain", Weight: 1, Category: factorServer,
 		Advice: "Give mta-sts an A or AAAA record, or a CNAME to the host that serves the policy for you."},
-	rule.Rule[*evidence]{Fact: ground.NoAddress, Code: "mtasts.policy.host.address", Weight: 1, Category: factorServer,
+	rule.Rule[*evidence]{Fact: reach.NoAddress, Code: "mtasts.policy.host.address", Weight: 1, Category: factorServer,
 		Advice: "Give mta-sts an A or AAAA record, or a CNAME to the host that serves the policy for you."},
-	rule.Rule[*evidence]{Fact: ground.NotPublic, Code: "mtasts.policy.host.blocked"},
-	rule.Rule[*evidence]{Fact: ground.Refused, Code: "mtasts.policy.connection", Weight: 1, Category: factorServer},
-	rule.Rule[*evidence]{Fact: ground.Handshake, Code: "mtasts.policy.tls.handshake", Weight: 1, Category: factorServer},
-	rule.Rule[*evidence]{Fact: ground.Expired, Code: "mtasts.policy.certificate.expired",
+	rule.Rule[*evidence]{Fact: reach.NotPublic, Code: "mtasts.policy.host.blocked"},
+	rule.Rule[*evidence]{Fact: reach.Refused, Code: "mtasts.policy.connection", Weight: 1, Category: factorServer},
+	rule.Rule[*evidence]{Fact: reach.Handshake, Code: "mtasts.policy.tls.handshake", Weight: 1, Category: factorServer},
+	rule.Rule[*evidence]{Fact: reach.Expired, Code: "mtasts.policy.certificate.expired",
 		Weight: 2, Category: factorCertificate},
-	rule.Rule[*evidence]{Fact: ground.NotYetValid, Code: "mtasts.policy.certificate.early"},
-	rule.Rule[*evidence]{Fact: ground.Untrusted, Code: "mtasts.policy.certificate.untrusted",
+	rule.Rule[*evidence]{Fact: reach.NotYetValid, Code: "mtasts.policy.certificate.early"},
+	rule.Rule[*evidence]{Fact: reach.Untrusted, Code: "mtasts.policy.certificate.untrusted",
 		Weight: 2, Category: factorCertificate},
-	rule.Rule[*evidence]{Fact: ground.OtherName, Code: "mtasts.policy.certificate.name",
+	rule.Rule[*evidence]{Fact: reach.OtherName, Code: "mtasts.policy.certificate.name",
 		Weight: 2, Category: factorCertificate},
-	rule.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "mtasts.policy.certificate.expires_now"},
-	rule.Rule[*evidence]{Fact: ground.Expiring, Code: "mtasts.policy.certificate.expiring"},
-	rule.Rule[*evidence]{Fact: ground.OldTLS, Code: "mtasts.policy.tls.version"},
-	rule.Rule[*evidence]{Fact: ground.NotHTTP, Code: "mtasts.policy.protocol", Weight: 1, Category: factorServer},
-	rule.Rule[*evidence]{Fact: ground.BadLine, Code: "mtasts.policy.header.line"},
+	rule.Rule[*evidence]{Fact: reach.ExpiresNow, Code: "mtasts.policy.certificate.expires_now"},
+	rule.Rule[*evidence]{Fact: reach.Expiring, Code: "mtasts.policy.certificate.expiring"},
+	rule.Rule[*evidence]{Fact: reach.OldTLS, Code: "mtasts.policy.tls.version"},
+	rule.Rule[*evidence]{Fact: reach.NotHTTP, Code: "mtasts.policy.protocol", Weight: 1, Category: factorServer},
+	rule.Rule[*evidence]{Fact: reach.BadLine, Code: "mtasts.policy.header.line"},
 )
 
 var answerRules = rule.Rules[*evidence]{{

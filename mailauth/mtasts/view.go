@@ -23,24 +23,24 @@ func (r *Report) View() *view.View {
 	v.Fact("allowed", phrase.Series(p.MX, 4), "mtasts.policy.mx")
 	active := p.Mode != "" && p.Mode != None
 	listed := fmt.Sprintf("%d of %s", r.MXCoverage.CoveredCount, phrase.Count(r.MXCoverage.TotalCount, "mail server"))
-	v.Fact("servers", view.If(active, listed), "mtasts.mx")
+	v.Fact("servers", view.TextIf(active, listed), "mtasts.mx")
 	certificate := ""
 	if len(r.TLS.Chain) > 0 {
 		certificate = "certificate: " + r.TLS.Chain[0].Remaining()
 	}
-	v.Fact("policy host", view.If(r.Found && p.StatusCode != 0,
+	v.Fact("policy host", view.TextIf(r.Found && p.StatusCode != 0,
 		view.Join(fmt.Sprintf("HTTP %d", p.StatusCode), r.TLS.Version, certificate)),
 		"mtasts.policy.certificate", "mtasts.policy.tls", "mtasts.policy.status", "mtasts.policy.redirect",
 		"mtasts.policy.media_type", "mtasts.policy.page", "mtasts.policy.protocol")
-	reports := cmp.Or(view.If(r.TLSRPTFound, "asked for by a TLSRPT record"), "no TLSRPT record")
-	v.Fact("reports", view.If(r.Found, reports), "mtasts.tls_rpt")
-	v.BriefIf(r.Valid, string(p.Mode), view.If(active, listed+" listed"), "kept for "+p.age())
+	reports := cmp.Or(view.TextIf(r.TLSRPTFound, "asked for by a TLSRPT record"), "no TLSRPT record")
+	v.Fact("reports", view.TextIf(r.Found, reports), "mtasts.tls_rpt")
+	v.BriefIf(r.Valid, string(p.Mode), view.TextIf(active, listed+" listed"), "kept for "+p.age())
 	if !active {
 		return v
 	}
 	d := v.Rows(view.Table, "Mail servers", "preference", "server", "listed as")
 	for _, h := range r.MXHosts {
-		d.Stands(cmp.Or(view.When(!h.Covered, view.Error, "the policy does not list it"),
+		d.Stands(cmp.Or(view.MarkIf(!h.Covered, view.Error, "the policy does not list it"),
 			view.Standing{Mark: view.Good}), fmt.Sprint(h.Preference), h.Host, h.MatchedBy)
 	}
 	return v

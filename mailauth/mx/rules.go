@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/internal/reception"
 	"github.com/miekg/dns"
@@ -63,7 +63,7 @@ var recordRules = rule.Rules[*evidence]{{
 		}
 		return nil
 	},
-}, ground.NoDomain(rule.Rule[*evidence]{
+}, reach.NoDomain(rule.Rule[*evidence]{
 	Code: "mx.domain.nxdomain", DependsOn: []diag.Code{"mx.lookup.unknown"}, Ref: "RFC 5321 section 5.1",
 	Fails: func(e *evidence) rule.Failures {
 		switch a := e.mail.MX; {
@@ -140,7 +140,7 @@ var nullRules = rule.Rules[*evidence]{{
 		return rule.FailIf(e.mail.NullMX(), "The null MX of %s says that it receives no mail.", e.domain)
 	},
 }, {
-	Code: "mx.record.null_beside", Severity: diag.Error, Weight: 5, Category: factorRecords, Fact: ground.NullMXBeside,
+	Code: "mx.record.null_beside", Severity: diag.Error, Weight: 5, Category: factorRecords, Fact: reach.NullMXBeside,
 	Ref:   "RFC 7505 section 3",
 	Title: "Null MX beside other MX records", Requirement: "A null MX is the only MX record",
 	Advice: "Remove the null MX if the domain receives mail, or otherwise all other MX records.",

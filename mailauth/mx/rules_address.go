@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/suffix"
 	"github.com/miekg/dns"
@@ -43,13 +43,13 @@ var addressRules = rule.Rules[*evidence]{{
 		})
 	},
 }, {
-	Code: "mx.host.nxdomain", Severity: diag.Error, Weight: 5, Category: factorAddresses, Fact: ground.NoName,
+	Code: "mx.host.nxdomain", Severity: diag.Error, Weight: 5, Category: factorAddresses, Fact: reach.NoName,
 	Ref:   "RFC 5321 section 5.1",
 	Title: "MX host does not exist", Requirement: "Every MX host exists",
 	Advice: "Correct the name in the MX record, add an address record for the host, or remove its MX record.",
 	Fails:  failEach(nonexistent, (*evidence).nonexistence),
 }, {
-	Code: "mx.host.address", Severity: diag.Error, Weight: 5, Category: factorAddresses, Fact: ground.NoAddress,
+	Code: "mx.host.address", Severity: diag.Error, Weight: 5, Category: factorAddresses, Fact: reach.NoAddress,
 	Ref:   "RFC 5321 section 5.1",
 	Title: "MX host without an address", Requirement: "Every MX host has an address",
 	Advice: "Add an address record for the host, or remove its MX record.",
@@ -57,7 +57,7 @@ var addressRules = rule.Rules[*evidence]{{
 		return rule.Fail("The MX host %s has neither an IPv4 nor an IPv6 address.", h.Name)
 	}),
 }, {
-	Code: "mx.host.blocked", Severity: diag.Error, Weight: 5, Category: factorAddresses, Fact: ground.NotPublic,
+	Code: "mx.host.blocked", Severity: diag.Error, Weight: 5, Category: factorAddresses, Fact: reach.NotPublic,
 	Differs: "senders turn to the other mail servers", Ref: "RFC 6890 section 2.2",
 	Title: "MX host has no public address", Requirement: "Every MX host has a public address",
 	Advice: "Publish the public address of the mail server, or remove the MX record.",
@@ -237,7 +237,7 @@ var nameRules = rule.Rules[*evidence]{{
 		})
 	},
 }, {
-	Code: "mx.host.literal", Severity: diag.Error, Weight: 5, Category: factorNames, Fact: ground.MXLiteral,
+	Code: "mx.host.literal", Severity: diag.Error, Weight: 5, Category: factorNames, Fact: reach.MXLiteral,
 	Ref:         "RFC 5321 section 5.1",
 	Title:       "MX record with an IP address instead of a host name",
 	Requirement: "MX records name hosts and not IP addresses",

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
@@ -23,7 +23,7 @@ var domainRules = rule.Rules[*evidence]{{
 		}
 		return nil
 	},
-}, ground.NoDomain(rule.Rule[*evidence]{
+}, reach.NoDomain(rule.Rule[*evidence]{
 	Code: "smtp.domain.nxdomain", DependsOn: []diag.Code{"smtp.mx.unknown"}, Ref: "RFC 5321 section 5.1",
 	Fails: func(e *evidence) rule.Failures {
 		exists, known := e.mail.Exists()
@@ -89,7 +89,7 @@ var domainRules = rule.Rules[*evidence]{{
 			e.req.Domain, joined(e.faultTexts())))
 	},
 }, {
-	Code: "smtp.mx.null_beside", Severity: diag.Error, Weight: 2, Fact: ground.NullMXBeside,
+	Code: "smtp.mx.null_beside", Severity: diag.Error, Weight: 2, Fact: reach.NullMXBeside,
 	DependsOn: []diag.Code{"smtp.mx.null"}, Ref: "RFC 7505 section 3",
 	Title: "Null MX beside other MX records", Requirement: "A null MX is the only MX record",
 	Advice: "Remove the null MX if the domain receives mail, or otherwise all other MX records.",
@@ -99,7 +99,7 @@ var domainRules = rule.Rules[*evidence]{{
 				"that receives no mail.", e.req.Domain)
 	},
 }, {
-	Code: "smtp.mx.literal", Severity: diag.Error, Weight: 5, Fact: ground.MXLiteral, HoldsWhenUnanswered: true,
+	Code: "smtp.mx.literal", Severity: diag.Error, Weight: 5, Fact: reach.MXLiteral, HoldsWhenUnanswered: true,
 	DependsOn: []diag.Code{"smtp.mx.null"}, Ref: "RFC 5321 section 5.1",
 	Title:       "MX record with an IP address instead of a host name",
 	Requirement: "MX records name hosts and not IP addresses",
@@ -125,7 +125,7 @@ const unusedAdvice = "If this name is to receive no mail, publish the null MX \"
 	"publish an MX record that names its mail server. Until then senders try the address for days before they return mail."
 
 var hostRules = rule.Rules[*evidence]{strandedRule(noHost, rule.Rule[*evidence]{
-	Code: "smtp.hosts.literal", Fact: ground.MXLiteral, Differs: "no other mail server is left",
+	Code: "smtp.hosts.literal", Fact: reach.MXLiteral, Differs: "no other mail server is left",
 	Title:       "MX record with an IP address instead of a host name: no mail arrives",
 	Requirement: "An MX record names a host and not an IP address",
 	Advice: "Give the mail server a host name with an address record, and use that name in the MX record: until then " +
@@ -133,7 +133,7 @@ var hostRules = rule.Rules[*evidence]{strandedRule(noHost, rule.Rule[*evidence]{
 }, func(h host) string {
 	return fmt.Sprintf("The MX host %s is an IP address, which senders look up as if it were a name.", h.Name)
 }), strandedRule(noName, rule.Rule[*evidence]{
-	Code: "smtp.hosts.nxdomain", Fact: ground.NoName, Differs: "no other mail server is left",
+	Code: "smtp.hosts.nxdomain", Fact: reach.NoName, Differs: "no other mail server is left",
 	Title: "MX host does not exist: no mail arrives", Requirement: "An MX record names a host that exists",
 	Advice: "Correct the name in the MX record, or add an address record for the host: until then all mail is " +
 		"returned to its senders.",
@@ -144,13 +144,13 @@ var hostRules = rule.Rules[*evidence]{strandedRule(noHost, rule.Rule[*evidence]{
 	}
 	return fmt.Sprintf("The mail server %s does not exist (NXDOMAIN).", h.Name)
 }), strandedRule(noAddress, rule.Rule[*evidence]{
-	Code: "smtp.hosts.address", Fact: ground.NoAddress, Differs: "no other mail server is left",
+	Code: "smtp.hosts.address", Fact: reach.NoAddress, Differs: "no other mail server is left",
 	Title: "Mail server without an address: no mail arrives", Requirement: "A mail server has an address",
 	Advice: "Add an address record for the host, or correct the MX record that names it: until then no mail arrives.",
 }, func(h host) string {
 	return fmt.Sprintf("The mail server %s has neither an IPv4 nor an IPv6 address.", h.Name)
 }), strandedRule(notPublic, rule.Rule[*evidence]{
-	Code: "smtp.hosts.blocked", Fact: ground.NotPublic,
+	Code: "smtp.hosts.blocked", Fact: reach.NotPublic,
 	Title: "Mail server has no public address: no mail arrives", Requirement: "A mail server has a public address",
 	Advice: "Publish the public address of the mail server in place of the private one, or name another host in the MX " +
 		"record: until then no sender on the Internet reaches it.",
@@ -162,7 +162,7 @@ var hostRules = rule.Rules[*evidence]{strandedRule(noHost, rule.Rule[*evidence]{
 	return fmt.Sprintf("The mail server %s has no address that is reached from the Internet, only %s.", h.Name,
 		joined(addresses))
 }), {
-	Code: "smtp.host.nxdomain", Severity: diag.Error, NoScore: true, Fact: ground.NoName, Ref: "RFC 5321 section 5.1",
+	Code: "smtp.host.nxdomain", Severity: diag.Error, NoScore: true, Fact: reach.NoName, Ref: "RFC 5321 section 5.1",
 	Title: "Host does not exist", Requirement: "The host exists",
 	Advice: "Check the spelling of the host name, or add an address record for it.",
 	When:   func(e *evidence) bool { return !e.byDomain() && hasHosts(e) },
@@ -187,7 +187,7 @@ var hostRules = rule.Rules[*evidence]{strandedRule(noHost, rule.Rule[*evidence]{
 		})
 	},
 }, {
-	Code: "smtp.host.address", Severity: diag.Error, Weight: 5, Category: factorReach, Fact: ground.NoAddress,
+	Code: "smtp.host.address", Severity: diag.Error, Weight: 5, Category: factorReach, Fact: reach.NoAddress,
 	HoldsWhenUnanswered: true, Ref: "RFC 5321 section 5.1",
 	Title: "Mail server without an address", Requirement: "Every mail server has an address",
 	Advice: "Add an address record for the host, or correct or remove the MX record that names it.",

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/mailauth/internal/smtp"
@@ -115,7 +115,7 @@ var sessionRules = []serverRule{onServers(func(*server) bool { return true }, ru
 	}
 	return "cannot be reached from the Internet: the address is not public"
 })).mergedIfAll(), onServers((*server).isRequired, rule.Rule[*evidence]{
-	Code: "smtp.connection.refused", Severity: diag.Error, Weight: 5, Category: factorReach, Fact: ground.Refused,
+	Code: "smtp.connection.refused", Severity: diag.Error, Weight: 5, Category: factorReach, Fact: reach.Refused,
 	Differs: "senders turn to the other mail servers, and wait if there is none", Ref: "RFC 5321 section 3.1",
 	Title: "Mail server refuses connections", Requirement: "Every mail server that could be tested accepts connections",
 	Advice: "Start the mail server and let it listen on this address, or remove the address or the MX record: " +

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/internal/smtp"
 )
@@ -41,7 +41,7 @@ var encryptionRules = []serverRule{onServers(func(s *server) bool {
 	}
 	return ""
 }), onServers(func(s *server) bool { return s.tls != nil || s.handshakeFailed() }, rule.Rule[*evidence]{
-	Code: "smtp.tls.handshake", Severity: diag.Error, Weight: 10, Category: factorTLS, Fact: ground.Handshake,
+	Code: "smtp.tls.handshake", Severity: diag.Error, Weight: 10, Category: factorTLS, Fact: reach.Handshake,
 	Differs: "many senders fall back to plain text", Ref: "RFC 3207 section 4",
 	Title: "TLS handshake fails", Requirement: "The mail servers complete the TLS handshake",
 	Advice: "Check certificate, key and enabled TLS versions of the mail server, for instance with \"openssl " +
@@ -85,7 +85,7 @@ var encryptionRules = []serverRule{onServers(func(s *server) bool {
 	}
 	return "completes the TLS handshake, but goes no further: " + s.ehloErr.Error()
 }), onServers(encrypted, rule.Rule[*evidence]{
-	Code: "smtp.tls.version", Severity: diag.Warning, Weight: 3, Category: factorTLS, Fact: ground.OldTLS,
+	Code: "smtp.tls.version", Severity: diag.Warning, Weight: 3, Category: factorTLS, Fact: reach.OldTLS,
 	Ref:   "RFC 8996 section 2",
 	Title: "Mail server uses an obsolete TLS version", Requirement: "The mail servers use TLS 1.2 or later",
 	Advice: "Enable TLS 1.2 and 1.3: senders that follow the standard do not use older versions.",
@@ -114,19 +114,19 @@ func certified(s *server) bool { return s.tls != nil && s.leaf() != nil }
 const toleratesAll = "STARTTLS is opportunistic: senders deliver whatever the certificate, unless DANE or MTA-STS " +
 	"demand a good one"
 
-// endingRule makes a rule about certificates whose expiry is as near as [ground.Ends] defines.
+// endingRule makes a rule about certificates whose expiry is as near as [reach.Ends] defines.
 func endingRule(r rule.Rule[*evidence], near diag.Severity) serverRule {
 	r.Ref, r.Advice = "RFC 8461 section 4.2", "Renew the certificate, reload the mail server and automate both."
 	return onServers(func(s *server) bool { return certified(s) && !s.leaf().Expired }, r, func(s *server) string {
 		leaf := s.leaf()
-		return textIf(ground.Ends(leaf.NotBefore, leaf.NotAfter, s.now) == near, "shows a certificate that expires on "+
+		return textIf(reach.Ends(leaf.NotBefore, leaf.NotAfter, s.now) == near, "shows a certificate that expires on "+
 			leaf.NotAfter.Format(time.DateOnly)+", in "+phrase.Count(leaf.DaysRemaining, "day"))
 	}).withDetails(func(s *server, f *rule.Failure) { f.Due = s.leaf().NotAfter })
 }
 
 var certificateRules = []serverRule{onServers(encrypted, rule.Rule[*evidence]{
 	Code: "smtp.certificate.expired", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
-	Fact: ground.Expired, Differs: toleratesAll, Ref: "RFC 8461 section 4.2",
+	Fact: reach.Expired, Differs: toleratesAll, Ref: "RFC 8461 section 4.2",
 	Title:       "Certificate of the mail server has expired",
 	Requirement: "The certificates of the mail servers have not expired",
 	Advice:      "Renew the certificate, reload the mail server and automate both. " + opportunistic,
@@ -137,7 +137,7 @@ var certificateRules = []serverRule{onServers(encrypted, rule.Rule[*evidence]{
 	return distrusted(pki.Expired)(s)
 }), onServers(encrypted, rule.Rule[*evidence]{
 	Code: "smtp.certificate.early", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
-	Fact: ground.NotYetValid, Differs: toleratesAll, Ref: "RFC 8461 section 4.2",
+	Fact: reach.NotYetValid, Differs: toleratesAll, Ref: "RFC 8461 section 4.2",
 	Title:       "Certificate of the mail server is not valid yet",
 	Requirement: "The certificates of the mail servers are valid already",
 	Advice: "Install a certificate that is valid now, and check the clock of the machine that issued it. " +
@@ -166,7 +166,7 @@ var certificateRules = []serverRule{onServers(encrypted, rule.Rule[*evidence]{
 		opportunistic,
 }, distrusted(pki.SelfSignedLeaf)), onServers(encrypted, rule.Rule[*evidence]{
 	Code: "smtp.certificate.untrusted", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
-	Fact: ground.Untrusted, Differs: toleratesAll, Ref: "RFC 8461 section 4.2",
+	Fact: reach.Untrusted, Differs: toleratesAll, Ref: "RFC 8461 section 4.2",
 	Title:       "Certificate of the mail server is not trusted",
 	Requirement: "The certificates of the mail servers are issued by trusted authorities",
 	Advice: "Use a certificate of a public authority with its present intermediate certificates, unless DANE (TLSA " +
@@ -181,7 +181,7 @@ var certificateRules = []serverRule{onServers(encrypted, rule.Rule[*evidence]{
 	return distrusted(pki.NoCertificate, pki.UnknownAuthority, pki.WrongUsage, pki.BadChain)(s)
 }), onServers(func(s *server) bool { return certified(s) && !s.byAddress() }, rule.Rule[*evidence]{
 	Code: "smtp.certificate.name", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
-	Fact: ground.OtherName, Differs: toleratesAll, Ref: "RFC 8461 section 4.1",
+	Fact: reach.OtherName, Differs: toleratesAll, Ref: "RFC 8461 section 4.1",
 	Title:       "Certificate does not match the name of the mail server",
 	Requirement: "The certificates match the names of the mail servers",
 	Advice:      "Get a certificate with the name of the MX host as a subject alternative name. " + opportunistic,
@@ -191,12 +191,12 @@ var certificateRules = []serverRule{onServers(encrypted, rule.Rule[*evidence]{
 	}
 	return "shows a certificate for another host name: " + s.tls.Name.Error()
 }), endingRule(rule.Rule[*evidence]{
-	Code: "smtp.certificate.expiring", Severity: diag.Warning, Fact: ground.Expiring, Weight: 1,
+	Code: "smtp.certificate.expiring", Severity: diag.Warning, Fact: reach.Expiring, Weight: 1,
 	Category:    factorCertificate,
 	Title:       "Certificate of the mail server expires soon",
 	Requirement: "The certificates of the mail servers do not expire soon",
 }, diag.Warning), endingRule(rule.Rule[*evidence]{
-	Code: "smtp.certificate.expires_now", Severity: diag.Warning, Fact: ground.ExpiresNow, Differs: toleratesAll,
+	Code: "smtp.certificate.expires_now", Severity: diag.Warning, Fact: reach.ExpiresNow, Differs: toleratesAll,
 	Title:       "Certificate of the mail server is about to expire",
 	Requirement: "No certificate of the mail servers is about to expire",
 }, diag.Error), onServers(certified, rule.Rule[*evidence]{

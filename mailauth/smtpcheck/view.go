@@ -43,13 +43,13 @@ func (r *Report) View() *view.View {
 	v.Fact("login", r.login(), "smtp.auth", "smtp.submission")
 	v.BriefIf(r.State == diag.Valid,
 		phrase.Count(s.Servers, "server"), fmt.Sprintf("%d with TLS", s.TLS),
-		view.If(strings.HasPrefix(r.relays(), "no:"), "no open relay"))
+		view.TextIf(strings.HasPrefix(r.relays(), "no:"), "no open relay"))
 	d := v.Rows(view.Table, "Servers", "server", "address", "tls", "cert", "banner")
 	for _, one := range r.Servers {
-		host, days := one.Host+view.If(one.Port != mailPort, fmt.Sprintf(":%d", one.Port)), ""
-		version := view.If(one.Reachable, strings.TrimPrefix(cmp.Or(one.TLS.Version, "none"), "TLS "))
+		host, days := one.Host+view.TextIf(one.Port != mailPort, fmt.Sprintf(":%d", one.Port)), ""
+		version := view.TextIf(one.Reachable, strings.TrimPrefix(cmp.Or(one.TLS.Version, "none"), "TLS "))
 		if leaf := one.TLS.Leaf(); leaf != nil && one.TLS.Version != "" {
-			days = cmp.Or(view.If(leaf.Expired, "expired"), phrase.Count(leaf.DaysRemaining, "day"))
+			days = cmp.Or(view.TextIf(leaf.Expired, "expired"), phrase.Count(leaf.DaysRemaining, "day"))
 		}
 		banner := strings.TrimPrefix(strings.TrimPrefix(one.Banner, "220 "), one.Host+" ")
 		d.Stands(one.status(), host, one.Address, version, days, phrase.Clip(banner, maxBanner))
@@ -65,7 +65,7 @@ func (s *Server) status() view.Standing {
 			return view.Standing{Mark: view.MarkOf(f.Severity), Note: f.Title}
 		}
 	}
-	return cmp.Or(view.When(!s.Reachable, view.Unknown, cmp.Or(s.Error, "no answer")), view.Standing{Mark: view.Good})
+	return cmp.Or(view.MarkIf(!s.Reachable, view.Unknown, cmp.Or(s.Error, "no answer")), view.Standing{Mark: view.Good})
 }
 
 func (r *Report) firstExpiring() *pki.Certificate {
@@ -79,10 +79,10 @@ func (r *Report) firstExpiring() *pki.Certificate {
 }
 
 func (r *Report) relays() string {
-	tested := view.Many(r.Servers, func(s Server) bool { return s.Relay.Tested })
-	closed := view.Many(r.Servers, func(s Server) bool { return s.Relay.Tested && s.Relay.Status == RelayClosed })
+	tested := view.CountIf(r.Servers, func(s Server) bool { return s.Relay.Tested })
+	closed := view.CountIf(r.Servers, func(s Server) bool { return s.Relay.Tested && s.Relay.Status == RelayClosed })
 	open := view.Each(r.Servers, func(s Server) string {
-		return view.If(s.Relay.Tested && s.Relay.Status == RelayOpen, s.Host+" "+s.Address)
+		return view.TextIf(s.Relay.Tested && s.Relay.Status == RelayOpen, s.Host+" "+s.Address)
 	})
 	switch {
 	case len(open) > 0:
@@ -98,5 +98,5 @@ func (r *Report) relays() string {
 func (r *Report) login() string {
 	mechanisms := slices.Concat(kit.Map(r.Servers, func(s Server) []string { return s.Auth.Mechanisms })...)
 	before := slices.ContainsFunc(r.Servers, func(s Server) bool { return s.Auth.PlaintextBeforeTLS })
-	return phrase.Series(view.Unique(mechanisms), 4) + view.If(before, ", some before encryption")
+	return phrase.Series(view.Unique(mechanisms), 4) + view.TextIf(before, ", some before encryption")
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnsmsg"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/spf/eval"
 )
@@ -63,7 +63,7 @@ var recordRules = rule.Rules[*evidence]{{
 		return rule.Fail("The SPF record is not known: %s.", phrase.Quote(eval.AnswerError(e.published.answer).Error())).
 			Because(e.published.answer.Err())
 	},
-}, ground.NoDomain(rule.Rule[*evidence]{
+}, reach.NoDomain(rule.Rule[*evidence]{
 	Code: "spf.domain.nxdomain", DependsOn: []diag.Code{"spf.record.unknown"}, Ref: "RFC 7208 section 4.3", When: lookedUp,
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.published.answer.NXDomain(), "The DNS answers NXDOMAIN for %s.", e.domain)

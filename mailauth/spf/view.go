@@ -43,15 +43,15 @@ func (r *ValidateReport) View() *view.View {
 	v.Fact("address", r.IPTest.text(), "spf.ip")
 	d := v.Rows(view.Table, "Terms", "term", "lookups", "if it matches")
 	for _, t := range r.Terms {
-		d.Stands(view.When(!t.Valid, view.Error, "breaks the syntax"), t.Raw, fmt.Sprint(t.DNSLookups), string(t.Result))
+		d.Stands(view.MarkIf(!t.Valid, view.Error, "breaks the syntax"), t.Raw, fmt.Sprint(t.DNSLookups), string(t.Result))
 	}
 	return v
 }
 
 func (n *NodeReport) draw(d *view.Drawing, depth int) {
-	stands := cmp.Or(view.When(n.Loop, view.Error, "leads back to a record above"),
-		view.When(n.Error != "", view.Error, n.Error),
-		view.When(n.RedundantWith != "", view.Info, "adds nothing to "+n.RedundantWith))
+	stands := cmp.Or(view.MarkIf(n.Loop, view.Error, "leads back to a record above"),
+		view.MarkIf(n.Error != "", view.Error, n.Error),
+		view.MarkIf(n.RedundantWith != "", view.Info, "adds nothing to "+n.RedundantWith))
 	cost, hosts := n.CumulativeLookups, ""
 	if depth > 0 {
 		cost++ // the term that leads here
@@ -60,7 +60,7 @@ func (n *NodeReport) draw(d *view.Drawing, depth int) {
 		hosts = hostsText(*n.IP4AddressCount, *n.IP6NetworkCount)
 	}
 	d.Node(depth, stands.Mark, stands.Note,
-		view.If(n.Via == viaRedirect, "redirect to ")+n.Domain, fmt.Sprint(cost), hosts)
+		view.TextIf(n.Via == viaRedirect, "redirect to ")+n.Domain, fmt.Sprint(cost), hosts)
 	for _, c := range n.Children {
 		if c != nil {
 			c.draw(d, depth+1)
@@ -69,14 +69,14 @@ func (n *NodeReport) draw(d *view.Drawing, depth int) {
 }
 
 func (c Count) text() string {
-	return view.If(c.Estimated, "at least ") + fmt.Sprintf("%d of %d", c.Count, c.Limit)
+	return view.TextIf(c.Estimated, "at least ") + fmt.Sprintf("%d of %d", c.Count, c.Limit)
 }
 
 func (a Authorized) text() string { return hostsText(a.IP4AddressCount, len(a.IP6)) }
 
 func hostsText(ip4 int64, ip6 int) string {
-	return cmp.Or(view.If(ip4 == 1<<32, "the whole Internet may send"), view.List(
-		view.If(ip4 != 0, phrase.Count(ip4, "IPv4 host")), view.If(ip6 != 0, phrase.Count(ip6, "IPv6 network"))), "no hosts")
+	return cmp.Or(view.TextIf(ip4 == 1<<32, "the whole Internet may send"), view.List(
+		view.TextIf(ip4 != 0, phrase.Count(ip4, "IPv4 host")), view.TextIf(ip6 != 0, phrase.Count(ip6, "IPv6 network"))), "no hosts")
 }
 
 func others(q eval.Qualifier) string {
@@ -87,9 +87,9 @@ func others(q eval.Qualifier) string {
 }
 
 func allText(q eval.Qualifier) string {
-	return view.If(q != "", string(q)+"all")
+	return view.TextIf(q != "", string(q)+"all")
 }
 
 func (t IPTest) text() string {
-	return view.If(t.Result != "", strings.TrimSpace(t.IP.String()+": "+string(t.Result)+" "+t.MatchedTerm))
+	return view.TextIf(t.Result != "", strings.TrimSpace(t.IP.String()+": "+string(t.Result)+" "+t.MatchedTerm))
 }

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 	"github.com/miekg/dns"
@@ -52,7 +52,7 @@ var lookupRules = rule.Rules[*evidence]{{
 		why := e.mail.Unknown()
 		return rule.FailIf(why != "", "There is no TLSRPT record, and whether one is needed is not known: %s.", why)
 	},
-}, ground.NoDomain(rule.Rule[*evidence]{
+}, reach.NoDomain(rule.Rule[*evidence]{
 	Code: "tlsrpt.domain.nxdomain", Reads: []rule.Source{fromRecord}, Ref: "RFC 8460 section 3",
 	When: func(e *evidence) bool {
 		_, known := e.mail.Exists()

@@ -14,13 +14,13 @@ import (
 func (r *LookupReport) View() *view.View {
 	v := view.OfRecord(r.RecordLookup, r.Verdict, r.Partial, "v=TLSRPTv1")
 	list := kit.Map(r.RUA, func(d Destination) string {
-		return cmp.Or(view.If(!d.Valid, d.URI+" (not valid)"),
-			d.Destination+view.If(d.External, " (another organization)"))
+		return cmp.Or(view.TextIf(!d.Valid, d.URI+" (not valid)"),
+			d.Destination+view.TextIf(d.External, " (another organization)"))
 	})
 	v.Fact("reports to", phrase.Series(list, 4), "tlsrpt.rua", "tlsrpt.destination")
-	policies := cmp.Or(view.If(r.MTASTSFound && r.DANEFound, "MTA-STS and DANE"), view.If(r.MTASTSFound, "MTA-STS"),
-		view.If(r.DANEFound, "DANE"), "STARTTLS alone")
-	v.Fact("reports on", view.If(r.Found || r.MTASTSFound || r.DANEFound, policies), "tlsrpt.policy")
+	policies := cmp.Or(view.TextIf(r.MTASTSFound && r.DANEFound, "MTA-STS and DANE"), view.TextIf(r.MTASTSFound, "MTA-STS"),
+		view.TextIf(r.DANEFound, "DANE"), "STARTTLS alone")
+	v.Fact("reports on", view.TextIf(r.Found || r.MTASTSFound || r.DANEFound, policies), "tlsrpt.policy")
 	v.BriefIf(r.Valid, "reports to "+phrase.Series(list, 1), policies)
 	return v
 }
@@ -28,10 +28,10 @@ func (r *LookupReport) View() *view.View {
 // View returns the report as shown to people.
 func (r *Report) View() *view.View {
 	sessions := phrase.Count(r.Successful+r.Failed, "session")
-	v := view.Answer(r.ID, cmp.Or(view.If(r.Failed > 0, fmt.Sprintf("%d of %s of mail servers failed", r.Failed,
+	v := view.Answer(r.ID, cmp.Or(view.TextIf(r.Failed > 0, fmt.Sprintf("%d of %s of mail servers failed", r.Failed,
 		sessions)),
-		view.If(r.Successful == 0, "No session of a mail server is reported"),
-		view.If(r.Successful == 1, "The only session of a mail server was encrypted"),
+		view.TextIf(r.Successful == 0, "No session of a mail server is reported"),
+		view.TextIf(r.Successful == 1, "The only session of a mail server was encrypted"),
 		fmt.Sprintf("All %s of mail servers were encrypted", sessions)))
 	v.Fact("reported by", r.Organization)
 	v.Fact("contact", r.ContactInfo)

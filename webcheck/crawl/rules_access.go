@@ -8,15 +8,15 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/internal/robots"
 )
 
 // The sources of a check.
 const (
-	fromAnswer rule.Source = ground.SourceAnswer // the status and the header
+	fromAnswer rule.Source = reach.SourceAnswer // the status and the header
 	fromPage   rule.Source = "page"
 	fromRobots rule.Source = "robots.txt"
 	fromTarget rule.Source = "canonical URL"
@@ -25,7 +25,7 @@ const (
 // Unanswered implements [rule.Unanswerer]. A page that was not asked for because robots.txt did not come is unknown,
 // and so is one in whose place a wall against bots answered.
 func (e *evidence) Unanswered() []rule.Source {
-	open := e.seen().Unanswered()
+	open := e.observation().Unanswered()
 	unread := e.wall != "" || len(open) > 0 || e.result != nil && e.result.Err != nil && e.result.Err.Unanswered ||
 		e.uncoded() != nil
 	if e.robotsTxt.silent() {
@@ -44,12 +44,12 @@ func (e *evidence) Unanswered() []rule.Source {
 }
 
 // seen says how far the check came with the host of the page.
-func (e *evidence) seen() *ground.Seen {
+func (e *evidence) observation() *reach.Observation {
 	r := e.result
 	if r == nil {
 		r = e.robotsTxt.result
 	}
-	s := ground.See(r, e.now)
+	s := reach.Observe(r, e.now)
 	s.Host, s.Port, s.Err, s.Hops = e.url.Host().String(), e.url.Port(), e.connection(), e.hops
 	if e.beyond() {
 		s.Err = e.failed
@@ -71,31 +71,31 @@ func (e *evidence) uncoded() *fetch.CodingError {
 	return nil
 }
 
-var host = ground.Server[*evidence]{Seen: (*evidence).seen}
+var host = reach.Server[*evidence]{Observation: (*evidence).observation}
 
 func hostRules() rule.Rules[*evidence] {
 	return host.Rules(
-		rule.Rule[*evidence]{Fact: ground.Silent, Code: "crawl.host.unknown", Title: "Host could not be examined"},
-		rule.Rule[*evidence]{Fact: ground.NoName, Code: "crawl.host.nxdomain"},
-		rule.Rule[*evidence]{Fact: ground.NoAddress, Code: "crawl.host.address", NoScore: true},
-		rule.Rule[*evidence]{Fact: ground.NotPublic, Code: "crawl.host.blocked", NoScore: true},
-		rule.Rule[*evidence]{Fact: ground.Refused, Code: "crawl.host.connection", NoScore: true},
-		rule.Rule[*evidence]{Fact: ground.Handshake, Code: "crawl.host.handshake", NoScore: true},
-		rule.Rule[*evidence]{Fact: ground.NotHTTP, Code: "crawl.host.protocol", NoScore: true},
+		rule.Rule[*evidence]{Fact: reach.Silent, Code: "crawl.host.unknown", Title: "Host could not be examined"},
+		rule.Rule[*evidence]{Fact: reach.NoName, Code: "crawl.host.nxdomain"},
+		rule.Rule[*evidence]{Fact: reach.NoAddress, Code: "crawl.host.address", NoScore: true},
+		rule.Rule[*evidence]{Fact: reach.NotPublic, Code: "crawl.host.blocked", NoScore: true},
+		rule.Rule[*evidence]{Fact: reach.Refused, Code: "crawl.host.connection", NoScore: true},
+		rule.Rule[*evidence]{Fact: reach.Handshake, Code: "crawl.host.handshake", NoScore: true},
+		rule.Rule[*evidence]{Fact: reach.NotHTTP, Code: "crawl.host.protocol", NoScore: true},
 		rule.Rule[*evidence]{
-			Fact: ground.Expired, Code: "crawl.host.certificate.expired", Weight: 2, Category: factorSecurity,
+			Fact: reach.Expired, Code: "crawl.host.certificate.expired", Weight: 2, Category: factorSecurity,
 		},
 		rule.Rule[*evidence]{
-			Fact: ground.NotYetValid, Code: "crawl.host.certificate.early", Weight: 2, Category: factorSecurity,
+			Fact: reach.NotYetValid, Code: "crawl.host.certificate.early", Weight: 2, Category: factorSecurity,
 		},
 		rule.Rule[*evidence]{
-			Fact: ground.Untrusted, Code: "crawl.host.certificate.untrusted", Weight: 2, Category: factorSecurity,
+			Fact: reach.Untrusted, Code: "crawl.host.certificate.untrusted", Weight: 2, Category: factorSecurity,
 		},
 		rule.Rule[*evidence]{
-			Fact: ground.OtherName, Code: "crawl.host.certificate.name", Weight: 2, Category: factorSecurity,
+			Fact: reach.OtherName, Code: "crawl.host.certificate.name", Weight: 2, Category: factorSecurity,
 		},
-		rule.Rule[*evidence]{Fact: ground.BadLine, Code: "crawl.header.line"},
-		rule.Rule[*evidence]{Fact: ground.LongRedirect, Code: "crawl.redirect.long"},
+		rule.Rule[*evidence]{Fact: reach.BadLine, Code: "crawl.header.line"},
+		rule.Rule[*evidence]{Fact: reach.LongRedirect, Code: "crawl.redirect.long"},
 	)
 }
 

@@ -29,11 +29,11 @@ func (r *Report) View() *view.View {
 	}
 	words, s, l, i := phrase.Count(r.Text.Words, "word"), r.Size, r.Links, r.Images
 	size := fmt.Sprintf("%d KB of HTML", (s.HTMLBytes+1023)/1024) +
-		view.If(s.Encoding != "", ", sent as "+s.Encoding) + view.If(s.Truncated, ", and more")
-	v.Fact("text", view.If(r.Text.known, view.Join(words, size)), "crawl.body", "crawl.size")
-	v.Fact("links", view.If(l.Items != nil, fmt.Sprintf("%d internal, %d external", l.InternalCount, l.ExternalCount)+
-		view.If(l.NofollowCount > 0, fmt.Sprintf(", %d nofollow", l.NofollowCount))), "crawl.link")
-	v.Fact("images", view.If(i.MissingAlt != nil, fmt.Sprintf("%d, %d without alt", i.Count, i.MissingAltCount)),
+		view.TextIf(s.Encoding != "", ", sent as "+s.Encoding) + view.TextIf(s.Truncated, ", and more")
+	v.Fact("text", view.TextIf(r.Text.known, view.Join(words, size)), "crawl.body", "crawl.size")
+	v.Fact("links", view.TextIf(l.Items != nil, fmt.Sprintf("%d internal, %d external", l.InternalCount, l.ExternalCount)+
+		view.TextIf(l.NofollowCount > 0, fmt.Sprintf(", %d nofollow", l.NofollowCount))), "crawl.link")
+	v.Fact("images", view.TextIf(i.MissingAlt != nil, fmt.Sprintf("%d, %d without alt", i.Count, i.MissingAltCount)),
 		"crawl.image")
 	if len(r.Hops) == 1 && r.FinalURL == r.URL && len(r.Headings) > 0 {
 		d := v.Rows(view.Tree, "Headings")
@@ -54,7 +54,7 @@ const maxShown = 160
 
 // orNone returns what the page declares, or what is shown in its place.
 func orNone(said string, instead Fallback) string {
-	return cmp.Or(phrase.Clip(said, maxShown), "none"+view.If(instead.Source != "",
+	return cmp.Or(phrase.Clip(said, maxShown), "none"+view.TextIf(instead.Source != "",
 		fmt.Sprintf("; shown instead: %s (%s)", phrase.Clip(instead.Value, maxShown), instead.Source)))
 }
 
@@ -68,7 +68,7 @@ func (c CanonicalReport) text() string {
 	}
 	return view.Join(view.Known(c.Allowed, "", "Google must not fetch it", ""),
 		view.Known(c.Indexable, "", "not indexable", ""),
-		view.If(c.Canonical != "", "names "+phrase.Clip(c.Canonical, maxShown)))
+		view.TextIf(c.Canonical != "", "names "+phrase.Clip(c.Canonical, maxShown)))
 }
 
 // may says what a crawler may do.
@@ -82,7 +82,7 @@ func may(fetch, index, follow *bool) string {
 func (a AgentReport) text() string {
 	s := a.Agent + " " + may(a.Allowed, a.Indexable, a.Followable)
 	for _, c := range a.By {
-		s = view.Join(s, phrase.Clip(c.Text, maxShown)+view.If(c.Line > 0, fmt.Sprintf(" (line %d)", c.Line)))
+		s = view.Join(s, phrase.Clip(c.Text, maxShown)+view.TextIf(c.Line > 0, fmt.Sprintf(" (line %d)", c.Line)))
 	}
 	return s
 }
@@ -102,5 +102,5 @@ func (r RobotsReport) text() string {
 			s += "; " + a.text()
 		}
 	}
-	return s + view.If(len(r.Refused) > 0, "; forbidden: "+strings.Join(r.Refused, ", "))
+	return s + view.TextIf(len(r.Refused) > 0, "; forbidden: "+strings.Join(r.Refused, ", "))
 }

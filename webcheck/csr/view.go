@@ -29,7 +29,7 @@ func (r *Report) View() *view.View {
 	v.Fact("key", r.PublicKey.Short(), "csr.key")
 	v.Fact("weaknesses", r.WeakKey.text(), "csr.key")
 	s, x := r.Signature, r.Extensions
-	v.Fact("signature", view.If(s.Algorithm != "", s.Algorithm+", "+
+	v.Fact("signature", view.TextIf(s.Algorithm != "", s.Algorithm+", "+
 		view.Known(s.Valid, "valid", "not of this key", "not checked")), "csr.signature")
 	asked := slices.Concat(x.ExtKeyUsage, x.KeyUsage)
 	if x.MustStaple {
@@ -44,10 +44,10 @@ func (r *Report) View() *view.View {
 			met++
 			continue
 		}
-		d.Stands(cmp.Or(view.When(c.Status == complianceWarning, view.Warning, ""), view.Standing{Mark: view.Error}),
+		d.Stands(cmp.Or(view.MarkIf(c.Status == complianceWarning, view.Warning, ""), view.Standing{Mark: view.Error}),
 			c.Rule, string(c.Status))
 	}
-	v.Fact("requirements", view.If(len(r.Compliance) > 0, fmt.Sprintf("%d of %d met", met, len(r.Compliance))))
+	v.Fact("requirements", view.TextIf(len(r.Compliance) > 0, fmt.Sprintf("%d of %d met", met, len(r.Compliance))))
 	if r.CleanPEM != "" && r.Outcome == compliant {
 		v.Steps = append(v.Steps,
 			view.Step{Code: "csr.pem.form", Severity: diag.Info, Text: "Hand in the request as this file.",
@@ -67,8 +67,8 @@ func (w WeakKey) text() string {
 		if c.Status == pki.CheckSkipped {
 			looked--
 		}
-		return view.If(c.Status == pki.CheckFailed, string(c.Code))
+		return view.TextIf(c.Status == pki.CheckFailed, string(c.Code))
 	})
 	return cmp.Or(strings.Join(found, ", "),
-		view.If(w.Checks != nil, fmt.Sprintf("none of %d that were looked for", looked)))
+		view.TextIf(w.Checks != nil, fmt.Sprintf("none of %d that were looked for", looked)))
 }

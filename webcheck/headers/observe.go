@@ -6,16 +6,16 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/headers/observatory"
 )
 
 // The sources of a check.
 const (
-	fromPage      rule.Source = ground.SourceAnswer // without it nothing is judged
-	fromHTTP      rule.Source = "http"              // what http:// leads to
+	fromPage      rule.Source = reach.SourceAnswer // without it nothing is judged
+	fromHTTP      rule.Source = "http"             // what http:// leads to
 	fromHTTPS     rule.Source = "https"
 	fromPreflight rule.Source = "preflight"
 	fromForeign   rule.Source = "foreign" // the page once more, as a foreign site would ask for it
@@ -29,7 +29,7 @@ func (e *evidence) Scope() []diag.ScopePart {
 		return e.givenScope()
 	}
 	if e.coding == nil || !e.coding.Unasked {
-		return site.Seen(e).Scope()
+		return site.Observation(e).Scope()
 	}
 	return []diag.ScopePart{{Part: "header", State: diag.Examined},
 		{Part: "document", State: diag.LeftOut, Reason: "its content coding is not understood here"}}
@@ -40,7 +40,7 @@ func (e *evidence) Unanswered() []rule.Source {
 	if e.given {
 		return nil // nothing was asked
 	}
-	open := site.Seen(e).Unanswered()
+	open := site.Observation(e).Unanswered()
 	for _, s := range []struct {
 		source rule.Source
 		answer *fetch.Result

@@ -6,8 +6,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
@@ -26,32 +26,32 @@ var fetched = []diag.Code{"headers.site.unknown", "headers.site.nxdomain", "head
 	"headers.site.blocked", "headers.site.connection", "headers.site.handshake", "headers.site.protocol",
 	"headers.redirect.long", "headers.redirect.endless"}
 
-var site = ground.Server[*evidence]{Name: "site", Seen: func(e *evidence) *ground.Seen {
-	return ground.SeePlain(e.page, e.overHTTPS, e.now)
+var site = reach.Server[*evidence]{Name: "site", Observation: func(e *evidence) *reach.Observation {
+	return reach.ObservePlain(e.page, e.overHTTPS, e.now)
 }}
 
 // fetchRules are about whether there is an answer at all, and about the certificates on the way to it.
 var fetchRules = slices.Concat(site.Rules(
-	rule.Rule[*evidence]{Fact: ground.Silent, Code: "headers.site.unknown", Title: "Site could not be examined"},
-	rule.Rule[*evidence]{Fact: ground.NoName, Code: "headers.site.nxdomain"},
-	rule.Rule[*evidence]{Fact: ground.NoAddress, Code: "headers.site.address", NoScore: true},
-	rule.Rule[*evidence]{Fact: ground.NotPublic, Code: "headers.site.blocked", NoScore: true},
-	rule.Rule[*evidence]{Fact: ground.Refused, Code: "headers.site.connection", NoScore: true},
-	rule.Rule[*evidence]{Fact: ground.HTTPClosed, Code: "headers.site.http.closed", Severity: diag.Warning, NoScore: true,
+	rule.Rule[*evidence]{Fact: reach.Silent, Code: "headers.site.unknown", Title: "Site could not be examined"},
+	rule.Rule[*evidence]{Fact: reach.NoName, Code: "headers.site.nxdomain"},
+	rule.Rule[*evidence]{Fact: reach.NoAddress, Code: "headers.site.address", NoScore: true},
+	rule.Rule[*evidence]{Fact: reach.NotPublic, Code: "headers.site.blocked", NoScore: true},
+	rule.Rule[*evidence]{Fact: reach.Refused, Code: "headers.site.connection", NoScore: true},
+	rule.Rule[*evidence]{Fact: reach.HTTPClosed, Code: "headers.site.http.closed", Severity: diag.Warning, NoScore: true,
 		Differs: "the URL that was asked about is at port 80"},
-	rule.Rule[*evidence]{Fact: ground.HTTPSilent, Code: "headers.site.http.unknown"},
-	rule.Rule[*evidence]{Fact: ground.Handshake, Code: "headers.site.handshake", NoScore: true},
-	rule.Rule[*evidence]{Fact: ground.NotHTTP, Code: "headers.site.protocol", NoScore: true,
+	rule.Rule[*evidence]{Fact: reach.HTTPSilent, Code: "headers.site.http.unknown"},
+	rule.Rule[*evidence]{Fact: reach.Handshake, Code: "headers.site.handshake", NoScore: true},
+	rule.Rule[*evidence]{Fact: reach.NotHTTP, Code: "headers.site.protocol", NoScore: true,
 		When: func(e *evidence) bool { // else there is no answer
-			s := site.Seen(e)
+			s := site.Observation(e)
 			return !e.endless() && !s.Closed && !s.Mute
 		}},
-	rule.Rule[*evidence]{Fact: ground.Expired, Code: "headers.site.certificate.expired", Category: factorTransport},
-	rule.Rule[*evidence]{Fact: ground.NotYetValid, Code: "headers.site.certificate.early", Category: factorTransport},
-	rule.Rule[*evidence]{Fact: ground.Untrusted, Code: "headers.site.certificate.untrusted", Category: factorTransport},
-	rule.Rule[*evidence]{Fact: ground.OtherName, Code: "headers.site.certificate.name", Category: factorTransport},
-	rule.Rule[*evidence]{Fact: ground.BadLine, Code: "headers.header.line"},
-	rule.Rule[*evidence]{Fact: ground.LongRedirect, Code: "headers.redirect.long"},
+	rule.Rule[*evidence]{Fact: reach.Expired, Code: "headers.site.certificate.expired", Category: factorTransport},
+	rule.Rule[*evidence]{Fact: reach.NotYetValid, Code: "headers.site.certificate.early", Category: factorTransport},
+	rule.Rule[*evidence]{Fact: reach.Untrusted, Code: "headers.site.certificate.untrusted", Category: factorTransport},
+	rule.Rule[*evidence]{Fact: reach.OtherName, Code: "headers.site.certificate.name", Category: factorTransport},
+	rule.Rule[*evidence]{Fact: reach.BadLine, Code: "headers.header.line"},
+	rule.Rule[*evidence]{Fact: reach.LongRedirect, Code: "headers.redirect.long"},
 ), answerRules)
 
 var answerRules = rule.Rules[*evidence]{{
@@ -121,7 +121,7 @@ var transportRules = rule.Rules[*evidence]{{
 	Code: "headers.redirect.missing", Severity: diag.Warning, Category: factorTransport,
 	Reads: []rule.Source{fromHTTP}, Ref: "RFC 6797 section 7.2",
 	Title: "HTTP is not redirected to HTTPS", Requirement: "HTTP leads to HTTPS, or is closed",
-	Fact: ground.NoRedirect, Advice: ground.Redirect,
+	Fact: reach.NoRedirect, Advice: reach.Redirect,
 	When: func(e *evidence) bool { return e.secure() && e.overHTTP != nil && e.plainKnown() },
 	Fails: func(e *evidence) rule.Failures {
 		end := e.overHTTP.Final()
@@ -134,7 +134,7 @@ var transportRules = rule.Rules[*evidence]{{
 }, {
 	Code: "headers.redirect.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 6797 section 7.2",
 	Title: "Port 80 did not answer", Requirement: "Port 80 answers or refuses connections",
-	Advice: ground.SilentAdvice,
+	Advice: reach.SilentAdvice,
 	When:   func(e *evidence) bool { return e.secure() && e.overHTTP != nil },
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(silent(e.overHTTP), "Whether HTTP redirects to HTTPS is not known: %s", sentence(e.overHTTP.Err))
@@ -143,7 +143,7 @@ var transportRules = rule.Rules[*evidence]{{
 	Code: "headers.redirect.insecure", Severity: diag.Warning, Category: factorTransport, HoldsWhenUnanswered: true,
 	Reads: []rule.Source{fromHTTP}, Ref: "RFC 9110 section 15.4",
 	Title: "A redirect leads to plain HTTP", Requirement: "No redirect leads to plain HTTP",
-	Advice: ground.Redirect,
+	Advice: reach.Redirect,
 	When:   func(e *evidence) bool { return len(e.redirectHops()) > 1 },
 	Fails: func(e *evidence) rule.Failures {
 		hops := e.redirectHops()
@@ -158,7 +158,7 @@ var transportRules = rule.Rules[*evidence]{{
 	Code: "headers.redirect.host", Severity: diag.Info, Category: factorTransport, HoldsWhenUnanswered: true,
 	Reads: []rule.Source{fromHTTP}, Ref: "RFC 6797 section 7.2",
 	Title: "HTTP redirects to another host first", Requirement: "HTTP leads to HTTPS on the same host first",
-	Advice: ground.Redirect,
+	Advice: reach.Redirect,
 	When:   func(e *evidence) bool { return e.overHTTP != nil && len(e.overHTTP.Hops) > 1 },
 	Fails: func(e *evidence) rule.Failures {
 		first, second := e.overHTTP.Hops[0], e.overHTTP.Hops[1]

@@ -29,7 +29,7 @@ func (r *Report) View() *view.View {
 		v.Fact("answer", r.Hops[n-1].Answer(), "headers.status")
 	}
 	o := r.Observatory
-	v.Fact("grade", view.If(o.Grade != "", fmt.Sprintf("%s (HTTP Observatory, %d points)", o.Grade, o.Score)))
+	v.Fact("grade", view.TextIf(o.Grade != "", fmt.Sprintf("%s (HTTP Observatory, %d points)", o.Grade, o.Score)))
 	if p := &r.SecurityHeaders.ContentSecurityPolicy; p.Present {
 		v.Fact("policy lets run", cmp.Or(phrase.Series(running(&p.Runs), 3), "nothing injected"), "headers.csp.scripts",
 			"headers.csp.objects",
@@ -37,12 +37,12 @@ func (r *Report) View() *view.View {
 	}
 	v.Fact("cookies", r.cookies(), "headers.cookies")
 	v.Fact("caching", cmp.Or(phrase.Clip(r.Caching.CacheControl, maxURL),
-		view.If(r.Caching.Cacheable, "as each cache sees fit"), "none"), "headers.cache")
+		view.TextIf(r.Caching.Cacheable, "as each cache sees fit"), "none"), "headers.cache")
 	software := kit.Map(r.Disclosure, func(d Disclosure) string { return phrase.Clip(d.Value, maxShown) })
 	v.Fact("software", phrase.Series(software, 3), "headers.disclosure")
 	if s := r.SecurityTxt; s.Present {
 		v.Fact("security contact", view.Join(phrase.Clip(phrase.Series(s.Contact, 1), maxURL),
-			view.If(!s.Expires.IsZero(), "until "+s.Expires.Format(time.DateOnly))), "headers.security_txt")
+			view.TextIf(!s.Expires.IsZero(), "until "+s.Expires.Format(time.DateOnly))), "headers.security_txt")
 	}
 	if t := r.TLS; len(t.Chain) > 0 {
 		v.Fact("certificate", view.Join(t.Chain[0].Remaining(), t.Chain[0].Issuer.Maker()), "headers.site.certificate")
@@ -54,7 +54,7 @@ func (r *Report) View() *view.View {
 			protected++
 		}
 		mark, name := h.mark(), protecting[i].name
-		lacking = cmp.Or(lacking, view.If(!h.Present && mark != view.Optional, "no "+name)) // the first that is a fault
+		lacking = cmp.Or(lacking, view.TextIf(!h.Present && mark != view.Optional, "no "+name)) // the first that is a fault
 		d.Marked(mark, "", name, string(h.Strength), phrase.Clip(h.Value, maxShown))
 	}
 	v.BriefIf(o.Grade != "" && (v.Mark() == view.Good || v.Mark() == view.Warning),
@@ -72,7 +72,7 @@ func running(runs *csp.Runs) (list []string) {
 		{"scripts of others", &runs.ForeignScript}, {"plug-ins", &runs.Plugin}, {"base elements", &runs.Base},
 	} {
 		if a := r.answer; a.Runs {
-			list = append(list, r.what+view.If(a.By != "", " ("+a.By+")"))
+			list = append(list, r.what+view.TextIf(a.By != "", " ("+a.By+")"))
 		}
 	}
 	return list
@@ -103,8 +103,8 @@ func (r *Report) cookies() string {
 		return "none"
 	}
 	without := func(text string, has func(Cookie) bool) string {
-		n := len(r.Cookies) - view.Many(r.Cookies, has)
-		return view.If(n > 0, fmt.Sprintf("%d without %s", n, text))
+		n := len(r.Cookies) - view.CountIf(r.Cookies, has)
+		return view.TextIf(n > 0, fmt.Sprintf("%d without %s", n, text))
 	}
 	return view.List(fmt.Sprint(len(r.Cookies)), without("Secure", func(c Cookie) bool { return c.Secure }),
 		without("HttpOnly", func(c Cookie) bool { return c.HTTPOnly }),

@@ -9,25 +9,25 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // rules is the table of all that is examined, in the order in which a browser would meet it.
 var rules = sync.OnceValue(func() rule.Rules[*evidence] {
-	fromAnswer := []rule.Source{ground.SourceAnswer}
+	fromAnswer := []rule.Source{reach.SourceAnswer}
 	return slices.Concat(serverRules,
-		siteRules.With(rule.Rule[*evidence]{Reads: []rule.Source{ground.SourceServer}, Category: factorHTTPS}),
+		siteRules.With(rule.Rule[*evidence]{Reads: []rule.Source{reach.SourceServer}, Category: factorHTTPS}),
 		headerRules.With(rule.Rule[*evidence]{Reads: fromAnswer, Category: factorHeader, When: present}),
 		durationRules.With(rule.Rule[*evidence]{Reads: fromAnswer, Category: factorDuration}),
 		redirectRules.With(rule.Rule[*evidence]{
-			Reads: []rule.Source{ground.SourceAnswer, sourceHTTP, sourceChain}, Category: factorRedirect,
+			Reads: []rule.Source{reach.SourceAnswer, sourceHTTP, sourceChain}, Category: factorRedirect,
 			HoldsWhenUnanswered: true,
 		}),
-		wwwRules.With(rule.Rule[*evidence]{Reads: []rule.Source{ground.SourceAnswer, sourceWWW}, Category: factorScope,
+		wwwRules.With(rule.Rule[*evidence]{Reads: []rule.Source{reach.SourceAnswer, sourceWWW}, Category: factorScope,
 			DependsOn: []diag.Code{needsHTTPS}}),
 		preloadRules.With(rule.Rule[*evidence]{Category: factorPreload}))
 })
@@ -42,8 +42,8 @@ const (
 func answered(e *evidence) bool { return first(e.https) != nil }
 
 // seen is how far the check came with the site over HTTPS. What redirects lead to is left out.
-func (e *evidence) seen() *ground.Seen {
-	s := &ground.Seen{Host: e.domain.String(), Port: 443, Err: e.https.Err, Now: e.now}
+func (e *evidence) observation() *reach.Observation {
+	s := &reach.Observation{Host: e.domain.String(), Port: 443, Err: e.https.Err, Now: e.now}
 	if head := first(e.https); head != nil {
 		s.Err, s.TLS, s.Hops = nil, []*pki.TLS{head.TLS}, []fetch.Hop{*head}
 		s.Hops[0].Faults = slices.DeleteFunc(slices.Clone(head.Faults), ofHSTS) // a rule of this package reports those
@@ -60,33 +60,33 @@ const needsHTTPS diag.Code = "hsts.https.protocol"
 var needsTrust = []diag.Code{needsHTTPS, "hsts.certificate.expired", "hsts.certificate.early",
 	"hsts.certificate.untrusted", "hsts.certificate.name"}
 
-var serverRules = ground.Server[*evidence]{Name: "HTTPS site", Seen: (*evidence).seen}.Rules(
-	rule.Rule[*evidence]{Fact: ground.NotLookedUp, Code: "hsts.domain.unknown"},
-	rule.Rule[*evidence]{Fact: ground.Silent, Code: "hsts.https.unknown"},
-	rule.Rule[*evidence]{Fact: ground.NoName, Code: "hsts.domain.nxdomain",
+var serverRules = reach.Server[*evidence]{Name: "HTTPS site", Observation: (*evidence).observation}.Rules(
+	rule.Rule[*evidence]{Fact: reach.NotLookedUp, Code: "hsts.domain.unknown"},
+	rule.Rule[*evidence]{Fact: reach.Silent, Code: "hsts.https.unknown"},
+	rule.Rule[*evidence]{Fact: reach.NoName, Code: "hsts.domain.nxdomain",
 		Title: "Domain does not exist", Requirement: "The domain exists"},
 	rule.Rule[*evidence]{
-		Code: "hsts.domain.address", Severity: diag.Info, StateIfFailed: diag.Missing, Fact: ground.NoAddress,
+		Code: "hsts.domain.address", Severity: diag.Info, StateIfFailed: diag.Missing, Fact: reach.NoAddress,
 		Differs: "a domain that only receives mail has no web site, and needs none",
 		Title:   "Domain has no address and thus no website", Requirement: "The domain has a website",
 		Advice: "Check the host that serves the website, such as www, if there is one.",
 	},
-	rule.Rule[*evidence]{Fact: ground.NotPublic, Code: "hsts.domain.blocked", NoScore: true},
-	rule.Rule[*evidence]{Fact: ground.Refused, Code: "hsts.https.connection", NoScore: true,
+	rule.Rule[*evidence]{Fact: reach.NotPublic, Code: "hsts.domain.blocked", NoScore: true},
+	rule.Rule[*evidence]{Fact: reach.Refused, Code: "hsts.https.connection", NoScore: true,
 		Advice: "Serve the site over HTTPS on port 443 with a valid certificate: HSTS requires it."},
-	rule.Rule[*evidence]{Fact: ground.Handshake, Code: "hsts.https.handshake", NoScore: true},
-	rule.Rule[*evidence]{Fact: ground.NotHTTP, Code: needsHTTPS, NoScore: true, Weight: 6, Category: factorHTTPS},
-	rule.Rule[*evidence]{Fact: ground.Expired, Code: "hsts.certificate.expired", Weight: 3, Category: factorHTTPS},
-	rule.Rule[*evidence]{Fact: ground.NotYetValid, Code: "hsts.certificate.early", Weight: 1, Category: factorHTTPS},
-	rule.Rule[*evidence]{Fact: ground.Untrusted, Code: "hsts.certificate.untrusted", Weight: 3, Category: factorHTTPS,
+	rule.Rule[*evidence]{Fact: reach.Handshake, Code: "hsts.https.handshake", NoScore: true},
+	rule.Rule[*evidence]{Fact: reach.NotHTTP, Code: needsHTTPS, NoScore: true, Weight: 6, Category: factorHTTPS},
+	rule.Rule[*evidence]{Fact: reach.Expired, Code: "hsts.certificate.expired", Weight: 3, Category: factorHTTPS},
+	rule.Rule[*evidence]{Fact: reach.NotYetValid, Code: "hsts.certificate.early", Weight: 1, Category: factorHTTPS},
+	rule.Rule[*evidence]{Fact: reach.Untrusted, Code: "hsts.certificate.untrusted", Weight: 3, Category: factorHTTPS,
 		Advice: "Install a certificate from a public authority, with its intermediate certificates: browsers ignore HSTS " +
 			"over a connection that they do not trust."},
-	rule.Rule[*evidence]{Fact: ground.OtherName, Code: "hsts.certificate.name", Weight: 3, Category: factorHTTPS},
-	rule.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "hsts.certificate.expires_now", Weight: 2, Category: factorHTTPS},
-	rule.Rule[*evidence]{Fact: ground.Expiring, Code: "hsts.certificate.expiring", Weight: 1, Category: factorHTTPS,
+	rule.Rule[*evidence]{Fact: reach.OtherName, Code: "hsts.certificate.name", Weight: 3, Category: factorHTTPS},
+	rule.Rule[*evidence]{Fact: reach.ExpiresNow, Code: "hsts.certificate.expires_now", Weight: 2, Category: factorHTTPS},
+	rule.Rule[*evidence]{Fact: reach.Expiring, Code: "hsts.certificate.expiring", Weight: 1, Category: factorHTTPS,
 		Advice: "Renew the certificate: with HSTS, visitors cannot click through the warning once it has expired."},
-	rule.Rule[*evidence]{Fact: ground.OldTLS, Code: "hsts.tls.version", Weight: 2, Category: factorHTTPS},
-	rule.Rule[*evidence]{Fact: ground.BadLine, Code: "hsts.https.header.line"},
+	rule.Rule[*evidence]{Fact: reach.OldTLS, Code: "hsts.tls.version", Weight: 2, Category: factorHTTPS},
+	rule.Rule[*evidence]{Fact: reach.BadLine, Code: "hsts.https.header.line"},
 )
 
 var siteRules = rule.Rules[*evidence]{{
@@ -231,15 +231,15 @@ func toSite(e *evidence) bool {
 
 var redirectRules = rule.Rules[*evidence]{{
 	Code: "hsts.http.closed", Severity: diag.Info, DependsOn: []diag.Code{needsHTTPS}, Ref: "RFC 9110 section 4.2.1",
-	Title: "Port 80 refuses connections", Requirement: "Port 80 accepts connections", Fact: ground.HTTPClosed,
-	Advice: ground.ClosedAdvice, When: answered,
+	Title: "Port 80 refuses connections", Requirement: "Port 80 accepts connections", Fact: reach.HTTPClosed,
+	Advice: reach.ClosedAdvice, When: answered,
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(ground.Refuses(e.http),
+		return rule.FailIf(reach.Refuses(e.http),
 			"Port 80 of %s refuses connections, so http:// links work only in clients that try "+
 				"HTTPS by themselves, as browsers do.", e.domain).About(e.domain.String())
 	},
 }, {
-	Code: "hsts.redirect.long", Severity: diag.Info, StateIfFailed: diag.Unknown, Fact: ground.LongRedirect,
+	Code: "hsts.redirect.long", Severity: diag.Info, StateIfFailed: diag.Unknown, Fact: reach.LongRedirect,
 	DependsOn: []diag.Code{needsHTTPS}, Ref: "RFC 9110 section 4.1",
 	Title: "Redirect is longer than what is checked", Requirement: "Every redirect is as short as what is checked",
 	Advice: "Open the site in a browser to see where it leads.", When: answered,
@@ -253,7 +253,7 @@ var redirectRules = rule.Rules[*evidence]{{
 	Ref:         "RFC 6797 section 7.2",
 	Title:       "Site did not answer over plain HTTP in time",
 	Requirement: "The site answers over plain HTTP in time, or refuses connections",
-	Advice:      ground.SilentAdvice, When: answered,
+	Advice:      reach.SilentAdvice, When: answered,
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(silent(e.http), "http://%s/ did not answer, so where it leads is not known.",
 			e.domain)
@@ -262,7 +262,7 @@ var redirectRules = rule.Rules[*evidence]{{
 	Code: "hsts.redirect.missing", Severity: diag.Warning, Weight: 25, DependsOn: []diag.Code{needsHTTPS},
 	Ref:   "RFC 6797 section 7.2",
 	Title: "Plain HTTP does not redirect to HTTPS", Requirement: "Plain HTTP redirects",
-	Fact: ground.NoRedirect, Advice: ground.Redirect, When: served,
+	Fact: reach.NoRedirect, Advice: reach.Redirect, When: served,
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(!redirected(e), "http://%[1]s/ answers with status %[2]d and does not "+
 			"redirect to https://%[1]s/, so a first visit stays unencrypted.",
@@ -272,7 +272,7 @@ var redirectRules = rule.Rules[*evidence]{{
 	Code: "hsts.redirect.insecure", Severity: diag.Warning, Weight: 12,
 	DependsOn: []diag.Code{"hsts.redirect.missing"}, Ref: "RFC 6797 section 7.2",
 	Title: "First redirect stays on plain HTTP", Requirement: "The first redirect from plain HTTP leads to HTTPS",
-	Advice: ground.Redirect,
+	Advice: reach.Redirect,
 	Fails: func(e *evidence) rule.Failures {
 		to := leads(e.http)[0]
 		return rule.FailIf(to.Scheme != "https", "http://%[1]s/ redirects to %[2]s first, not to https://%[1]s/.",
@@ -283,7 +283,7 @@ var redirectRules = rule.Rules[*evidence]{{
 	Ref:         "hstspreload.org, \"Submission Requirements\"",
 	Title:       "First redirect leads to another host",
 	Requirement: "The first redirect from plain HTTP stays on the host",
-	Advice:      ground.Redirect,
+	Advice:      reach.Redirect,
 	Fails: func(e *evidence) rule.Failures {
 		if toSite(e) {
 			return nil

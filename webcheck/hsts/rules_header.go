@@ -7,9 +7,9 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/hsts/policy"
 )
@@ -314,7 +314,7 @@ func (e *evidence) longer() string {
 
 // preloadRules are about the preload list. Not to be on it is not a fault.
 var preloadRules = rule.Rules[*evidence]{{
-	Code: "hsts.preload.premature", Severity: diag.Warning, Weight: 5, Reads: []rule.Source{ground.SourceAnswer},
+	Code: "hsts.preload.premature", Severity: diag.Warning, Weight: 5, Reads: []rule.Source{reach.SourceAnswer},
 	Ref:         "hstspreload.org, \"Opting In\"",
 	Title:       "preload is set, but the header does not meet the requirements",
 	Requirement: "The directive preload appears only in a header that meets the requirements",

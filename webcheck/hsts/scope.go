@@ -12,7 +12,7 @@ import (
 
 // Unanswered lists what is not known.
 func (e *evidence) Unanswered() []rule.Source {
-	open := e.seen().Unanswered()
+	open := e.observation().Unanswered()
 	broken := func(r *fetch.Result) bool { err := brokenOff(r); return err != nil && err.Unanswered || tooLong(r) }
 	if silent(e.http) {
 		open = append(open, sourceHTTP, sourceChain)

@@ -32,7 +32,7 @@ func (r *Report) View() *view.View {
 	if r.HTTPSReachable || r.HTTPRedirect.StatusCode != 0 {
 		v.Fact("stage", r.stage())
 		v.Fact("plain http", r.plain(), "hsts.redirect", "hsts.http")
-		v.Fact("www", view.If(r.WWW.Tested, view.Known(r.WWW.HTTPSReachable,
+		v.Fact("www", view.TextIf(r.WWW.Tested, view.Known(r.WWW.HTTPSReachable,
 			"speaks HTTPS", "no valid HTTPS", "no such host, or no answer")), "hsts.www")
 	}
 	v.Fact("preload list", r.Preload.text(), "hsts.preload", "hsts.https.locked_out")
@@ -44,7 +44,7 @@ func (r *Report) View() *view.View {
 	}
 	d, told := v.Rows(view.Table, "What the preload list requires"), ""
 	for _, q := range r.Preload.Requirements {
-		d.Stands(cmp.Or(view.When(!q.Met, view.Optional, view.If(q.Detail != told, q.Detail)),
+		d.Stands(cmp.Or(view.MarkIf(!q.Met, view.Optional, view.TextIf(q.Detail != told, q.Detail)),
 			view.Standing{Mark: view.Good}), view.Words(q.Code))
 		told = q.Detail
 	}
@@ -82,20 +82,20 @@ func (h *FieldReport) text(g Grade) string {
 	if n := *h.MaxAgeSeconds; n < int64(1<<62/time.Second) {
 		age = view.Seconds(n)
 	}
-	return age + cmp.Or(view.If(h.IncludeSubdomains, ", with subdomains"), ", without subdomains")
+	return age + cmp.Or(view.TextIf(h.IncludeSubdomains, ", with subdomains"), ", without subdomains")
 }
 
 func (r *Report) plain() string {
 	h := r.HTTPRedirect
-	return cmp.Or(view.If(!h.Tested, "not known"), view.If(h.StatusCode == 0, "not served"), fmt.Sprintf("status %d, ",
-		h.StatusCode)+cmp.Or(view.If(!h.ToHTTPS, "does not lead to HTTPS"),
-		"to HTTPS"+view.If(!h.SameHost, " on another host")))
+	return cmp.Or(view.TextIf(!h.Tested, "not known"), view.TextIf(h.StatusCode == 0, "not served"), fmt.Sprintf("status %d, ",
+		h.StatusCode)+cmp.Or(view.TextIf(!h.ToHTTPS, "does not lead to HTTPS"),
+		"to HTTPS"+view.TextIf(!h.SameHost, " on another host")))
 }
 
 func (p Preload) text() string {
 	s := map[Status]string{preloaded: "listed", pending: "submitted, not yet shipped", notListed: "not listed"}[p.Status]
-	return cmp.Or(view.If(s == "", "not known"), s+cmp.Or(
-		view.If(p.Status == notListed,
-			cmp.Or(view.If(p.Eligible, ", could be submitted"), ", not all requirements are met")),
+	return cmp.Or(view.TextIf(s == "", "not known"), s+cmp.Or(
+		view.TextIf(p.Status == notListed,
+			cmp.Or(view.TextIf(p.Eligible, ", could be submitted"), ", not all requirements are met")),
 		view.Known(p.AtRisk, ", but no longer meets the requirements", "", ""), " as "+p.Entry))
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
@@ -103,7 +103,7 @@ func certified(e *evidence) bool {
 }
 
 var tlsRules = rule.Rules[*evidence]{{
-	Code: "phishing.tls.invalid", Severity: diag.Warning, Weight: 30, Fact: ground.Untrusted,
+	Code: "phishing.tls.invalid", Severity: diag.Warning, Weight: 30, Fact: reach.Untrusted,
 	Differs: "a signal of phishing among others, whichever of the certificate's faults it is",
 	Ref:     "RFC 9110 section 4.3.4",
 	Title:   "Certificate is not trusted", Requirement: "The certificate is trusted and for this host",

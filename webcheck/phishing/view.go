@@ -26,9 +26,9 @@ func (r *Report) View() *view.View {
 	v.Partial = r.Partial
 	v.Fact("risk", fmt.Sprintf("%d of 100: %s", r.RiskScore, r.Verdict))
 	l := r.Lookalike
-	v.Fact("imitates", view.If(l.Brand != "", fmt.Sprintf("%s (%s)", l.Brand, l.Technique)), "phishing.lookalike")
+	v.Fact("imitates", view.TextIf(l.Brand != "", fmt.Sprintf("%s (%s)", l.Brand, l.Technique)), "phishing.lookalike")
 	if !r.Registered.IsZero() {
-		age := view.If(r.Partial, "age not known")
+		age := view.TextIf(r.Partial, "age not known")
 		if r.AgeDays != nil {
 			age = "registered " + phrase.Count(*r.AgeDays, "day") + " ago"
 		}
@@ -39,7 +39,7 @@ func (r *Report) View() *view.View {
 			"phishing.redirect")
 	}
 	t := r.TLS
-	v.Fact("certificate", view.If(t != (TLS{}), view.Join(view.If(!t.Valid, "not ")+"valid", t.Issuer,
+	v.Fact("certificate", view.TextIf(t != (TLS{}), view.Join(view.TextIf(!t.Valid, "not ")+"valid", t.Issuer,
 		phrase.Count(t.AgeDays, "day")+" old")), "phishing.tls")
 	v.Fact("forms", forms(r.Forms), "phishing.page")
 	v.Fact("examined", phrase.Count(r.Coverage.HeuristicsRun, "rule"))
@@ -60,8 +60,8 @@ func forms(list []Form) string {
 		return ""
 	}
 	count := func(text string, is func(Form) bool) string {
-		n := view.Many(list, is)
-		return view.If(n > 0, fmt.Sprintf("%d %s", n, text))
+		n := view.CountIf(list, is)
+		return view.TextIf(n > 0, fmt.Sprintf("%d %s", n, text))
 	}
 	return view.List(fmt.Sprint(len(list)), count("with a password", func(f Form) bool { return f.HasPassword }),
 		count("to another site", func(f Form) bool { return f.CrossOrigin }),

@@ -10,9 +10,9 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/input"
 	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/internal/page"
 )
@@ -225,7 +225,7 @@ func (e *evidence) trySecure(ctx context.Context, env *diag.Env) error {
 	end := e.result.URL
 	served := e.result.Err == nil && end.Scheme() == "http" && end.Port() == 80
 	u, err := diag.ParseURL("https" + strings.TrimPrefix(end.String(), "http"))
-	if err != nil || !served && !ground.Refuses(e.result) && !ground.Mute(e.result) {
+	if err != nil || !served && !reach.Refuses(e.result) && !reach.Mute(e.result) {
 		return nil // or longer by a letter than a URL may be
 	}
 	wait := timeout - env.Now().Sub(e.now)

@@ -11,9 +11,9 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
@@ -26,13 +26,13 @@ var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 		redirectRules.With(rule.Rule[*evidence]{Category: factorRedirects}),
 		locationRules.With(rule.Rule[*evidence]{Category: factorRedirects, When: answered}),
 		refreshRules.With(rule.Rule[*evidence]{
-			Category: factorRedirects, Reads: []rule.Source{ground.SourceAnswer, sourceBody},
+			Category: factorRedirects, Reads: []rule.Source{reach.SourceAnswer, sourceBody},
 		}),
 		transportRules.With(rule.Rule[*evidence]{Category: factorTransport}),
 		destinationRules.With(rule.Rule[*evidence]{Category: factorDestination}),
 		hopRules.With(rule.Rule[*evidence]{Category: factorDestination}))
 	// What was met on the way holds, and nothing is praised unless the end is known.
-	met := rule.Rule[*evidence]{Reads: []rule.Source{ground.SourceAnswer}, HoldsWhenUnanswered: true}
+	met := rule.Rule[*evidence]{Reads: []rule.Source{reach.SourceAnswer}, HoldsWhenUnanswered: true}
 	causes := hostRules.With(rule.Rule[*evidence]{Category: factorRedirects, When: answered}) // of hosts that do not exist
 	return slices.Concat(rule.Rules[*evidence]{portRule}, causes.With(met), serverRules, onTheWay.With(met))
 })
@@ -143,7 +143,7 @@ var transportRules = rule.Rules[*evidence]{{
 	Ref:   "RFC 9110 section 4.2.2",
 	Title: "URL does not lead to https", Requirement: "The URL leads to https",
 	Advice: "Serve the site over https, redirect http to it with status 301, and link to the https URL.",
-	Fact:   ground.NoRedirect, Differs: "the code is older than the fact, and holds for sites without HTTPS too",
+	Fact:   reach.NoRedirect, Differs: "the code is older than the fact, and holds for sites without HTTPS too",
 	When: arrived,
 	Fails: func(e *evidence) rule.Failures {
 		end := e.end()
@@ -154,7 +154,7 @@ var transportRules = rule.Rules[*evidence]{{
 			return rule.Fail("%s is served without encryption.", end.at()).About(hop(end))
 		}
 		f := rule.Fail("%s is served without encryption, although %s answers.", end.at(), text(e.secure.URL)).About(hop(end))
-		f[0].Advice = ground.Redirect
+		f[0].Advice = reach.Redirect
 		return f
 	},
 }}
@@ -169,8 +169,8 @@ func (e *evidence) alsoSecure() bool {
 }
 
 // seen is how far the chain came. What its own rules say is left out: a target that is not public, and a body.
-func (e *evidence) seen() *ground.Seen {
-	s := ground.SeePlain(e.result, e.secure, e.now)
+func (e *evidence) seen() *reach.Observation {
+	s := reach.ObservePlain(e.result, e.secure, e.now)
 	s.Way += e.led()
 	if arrived(e) || e.location != nil && !e.tooLong() || e.refusedPort() || e.refusedAddress() && e.elsewhere() {
 		s.Err = nil
@@ -188,7 +188,7 @@ func (e *evidence) Unanswered() []rule.Source {
 		open = append(open, sourceBody)
 	}
 	if e.stopped() {
-		open = append(open, ground.SourceAnswer, sourceBody)
+		open = append(open, reach.SourceAnswer, sourceBody)
 	}
 	return open
 }
@@ -227,29 +227,29 @@ var portRule = rule.Rule[*evidence]{
 	},
 }
 
-var serverRules = ground.Server[*evidence]{Seen: (*evidence).seen}.Rules(
-	rule.Rule[*evidence]{Fact: ground.NotLookedUp, Code: "url.host.unknown"},
-	rule.Rule[*evidence]{Fact: ground.Silent, Code: "url.unknown"},
-	rule.Rule[*evidence]{Fact: ground.NoName, Code: "url.host.nxdomain", DependsOn: []diag.Code{"url.port.blocked"}},
-	rule.Rule[*evidence]{Fact: ground.NoAddress, Code: "url.host.address", Weight: 3, Category: factorReach},
-	rule.Rule[*evidence]{Fact: ground.NotPublic, Code: "url.host.blocked", Weight: 2, Category: factorReach},
-	rule.Rule[*evidence]{Fact: ground.Refused, Code: "url.connection", Weight: 3, Category: factorReach},
-	rule.Rule[*evidence]{Fact: ground.HTTPClosed, Code: "url.http.closed", Severity: diag.Warning, NoScore: true,
+var serverRules = reach.Server[*evidence]{Observation: (*evidence).seen}.Rules(
+	rule.Rule[*evidence]{Fact: reach.NotLookedUp, Code: "url.host.unknown"},
+	rule.Rule[*evidence]{Fact: reach.Silent, Code: "url.unknown"},
+	rule.Rule[*evidence]{Fact: reach.NoName, Code: "url.host.nxdomain", DependsOn: []diag.Code{"url.port.blocked"}},
+	rule.Rule[*evidence]{Fact: reach.NoAddress, Code: "url.host.address", Weight: 3, Category: factorReach},
+	rule.Rule[*evidence]{Fact: reach.NotPublic, Code: "url.host.blocked", Weight: 2, Category: factorReach},
+	rule.Rule[*evidence]{Fact: reach.Refused, Code: "url.connection", Weight: 3, Category: factorReach},
+	rule.Rule[*evidence]{Fact: reach.HTTPClosed, Code: "url.http.closed", Severity: diag.Warning, NoScore: true,
 		Differs: "the URL that was asked about is at port 80"},
-	rule.Rule[*evidence]{Fact: ground.HTTPSilent, Code: "url.http.unknown"},
-	rule.Rule[*evidence]{Fact: ground.Handshake, Code: "url.tls.handshake", Weight: 2, Category: factorReach},
-	rule.Rule[*evidence]{Fact: ground.Expired, Code: "url.certificate.expired", Weight: 2, Category: factorReach},
-	rule.Rule[*evidence]{Fact: ground.NotYetValid, Code: "url.certificate.early", Weight: 2, Category: factorReach},
-	rule.Rule[*evidence]{Fact: ground.Untrusted, Code: "url.certificate.untrusted", Weight: 2, Category: factorReach},
-	rule.Rule[*evidence]{Fact: ground.OtherName, Code: "url.certificate.name", Weight: 2, Category: factorReach},
-	rule.Rule[*evidence]{Fact: ground.NotHTTP, Code: "url.protocol", Weight: 2, Category: factorReach},
+	rule.Rule[*evidence]{Fact: reach.HTTPSilent, Code: "url.http.unknown"},
+	rule.Rule[*evidence]{Fact: reach.Handshake, Code: "url.tls.handshake", Weight: 2, Category: factorReach},
+	rule.Rule[*evidence]{Fact: reach.Expired, Code: "url.certificate.expired", Weight: 2, Category: factorReach},
+	rule.Rule[*evidence]{Fact: reach.NotYetValid, Code: "url.certificate.early", Weight: 2, Category: factorReach},
+	rule.Rule[*evidence]{Fact: reach.Untrusted, Code: "url.certificate.untrusted", Weight: 2, Category: factorReach},
+	rule.Rule[*evidence]{Fact: reach.OtherName, Code: "url.certificate.name", Weight: 2, Category: factorReach},
+	rule.Rule[*evidence]{Fact: reach.NotHTTP, Code: "url.protocol", Weight: 2, Category: factorReach},
 	rule.Rule[*evidence]{
-		Fact: ground.ExpiresNow, Code: "url.certificate.expires_now", Weight: 1, Category: factorTransport,
+		Fact: reach.ExpiresNow, Code: "url.certificate.expires_now", Weight: 1, Category: factorTransport,
 	},
-	rule.Rule[*evidence]{Fact: ground.Expiring, Code: "url.certificate.expiring", Weight: 1, Category: factorTransport},
-	rule.Rule[*evidence]{Fact: ground.OldTLS, Code: "url.tls.version", Weight: 1, Category: factorTransport},
-	rule.Rule[*evidence]{Fact: ground.BadLine, Code: "url.header.line", Weight: 1, Category: factorReach},
-	rule.Rule[*evidence]{Fact: ground.LongRedirect, Code: "url.redirect.long"},
+	rule.Rule[*evidence]{Fact: reach.Expiring, Code: "url.certificate.expiring", Weight: 1, Category: factorTransport},
+	rule.Rule[*evidence]{Fact: reach.OldTLS, Code: "url.tls.version", Weight: 1, Category: factorTransport},
+	rule.Rule[*evidence]{Fact: reach.BadLine, Code: "url.header.line", Weight: 1, Category: factorReach},
+	rule.Rule[*evidence]{Fact: reach.LongRedirect, Code: "url.redirect.long"},
 )
 
 // bodyRules are about what must not be reached behind a redirect, and about the document at the end.

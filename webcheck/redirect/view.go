@@ -15,7 +15,7 @@ import (
 // View returns the presentation of the report.
 func (r *Report) View() *view.View {
 	v := view.Of(r.NormalizedURL, r.Verdict, r.Partial)
-	v.Fact("leads to", view.If(r.FinalURL != r.NormalizedURL, phrase.Clip(r.FinalURL, maxShown)),
+	v.Fact("leads to", view.TextIf(r.FinalURL != r.NormalizedURL, phrase.Clip(r.FinalURL, maxShown)),
 		"url.redirect.downgrade", "url.final.http")
 	hops := kit.Map(r.Hops, func(h Hop) fetch.Hop { return h.Hop })
 	if n := len(hops); n > 0 && r.FinalStatusCode != 0 {
@@ -23,8 +23,8 @@ func (r *Report) View() *view.View {
 	}
 	v.Fact("redirects", r.redirects(), "url.redirect")
 	v.Fact("title", phrase.Clip(r.Final.Title, maxShown))
-	v.Fact("canonical", view.If(r.Final.Canonical != r.FinalURL, phrase.Clip(r.Final.Canonical, maxShown)))
-	v.Fact("domains", view.If(r.CrossDomain, strings.Join(r.Domains, " → ")))
+	v.Fact("canonical", view.TextIf(r.Final.Canonical != r.FinalURL, phrase.Clip(r.Final.Canonical, maxShown)))
+	v.Fact("domains", view.TextIf(r.CrossDomain, strings.Join(r.Domains, " → ")))
 	d := fetch.Draw(v, hops, r.FinalURL, r.Error)
 	for i := range r.Hops {
 		if d.Rows[i].Note == "" {
@@ -45,25 +45,25 @@ func (r *Report) redirects() string {
 		return ""
 	}
 	if r.LoopDetected { // which leads nowhere, whatever its redirects are
-		return view.List("without end: " + cmp.Or(view.If(len(r.Hops) == 1, "the URL leads to itself"),
+		return view.List("without end: " + cmp.Or(view.TextIf(len(r.Hops) == 1, "the URL leads to itself"),
 			phrase.Count(len(r.Hops), "URL")+" were opened, and the last leads back to one of them"))
 	}
-	return view.List(cmp.Or(view.If(r.RedirectCount > 0, fmt.Sprint(r.RedirectCount)),
-		view.If(r.Hops[0].RedirectType != "", "none followed"), "none"),
-		view.If(r.Truncated, "and more that were not followed"),
-		view.If(r.PermanentOnly, "permanent"), view.If(r.HTTPSUpgrade, "to HTTPS"),
-		view.If(r.Downgrade, "to plain HTTP"), view.If(r.CrossDomain, "to another domain"))
+	return view.List(cmp.Or(view.TextIf(r.RedirectCount > 0, fmt.Sprint(r.RedirectCount)),
+		view.TextIf(r.Hops[0].RedirectType != "", "none followed"), "none"),
+		view.TextIf(r.Truncated, "and more that were not followed"),
+		view.TextIf(r.PermanentOnly, "permanent"), view.TextIf(r.HTTPSUpgrade, "to HTTPS"),
+		view.TextIf(r.Downgrade, "to plain HTTP"), view.TextIf(r.CrossDomain, "to another domain"))
 }
 
 // notes returns the remarks on a hop.
 func (h *Hop) notes() string {
 	return view.List(h.HostUnicode,
-		view.If(h.Shortener != "", "shortener "+h.Shortener),
-		view.If(h.DelaySeconds > 0, "after "+phrase.Count(h.DelaySeconds, "second")),
-		view.If(h.UpgradedByHSTS, "HTTPS because of HSTS"),
-		view.If(h.Downgrade, "to plain HTTP"),
-		view.If(h.CrossDomain, "to another domain"),
-		view.If(len(h.TrackingParameters) > 0, "tracking: "+phrase.Series(h.TrackingParameters, 3)),
-		view.If(len(h.Cookies) > 0, phrase.Count(len(h.Cookies), "cookie")),
-		view.If(h.ScriptTarget != "", "a script may lead to "+phrase.Clip(h.ScriptTarget, maxShown)))
+		view.TextIf(h.Shortener != "", "shortener "+h.Shortener),
+		view.TextIf(h.DelaySeconds > 0, "after "+phrase.Count(h.DelaySeconds, "second")),
+		view.TextIf(h.UpgradedByHSTS, "HTTPS because of HSTS"),
+		view.TextIf(h.Downgrade, "to plain HTTP"),
+		view.TextIf(h.CrossDomain, "to another domain"),
+		view.TextIf(len(h.TrackingParameters) > 0, "tracking: "+phrase.Series(h.TrackingParameters, 3)),
+		view.TextIf(len(h.Cookies) > 0, phrase.Count(len(h.Cookies), "cookie")),
+		view.TextIf(h.ScriptTarget != "", "a script may lead to "+phrase.Clip(h.ScriptTarget, maxShown)))
 }

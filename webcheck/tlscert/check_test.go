@@ -18,8 +18,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/internal/lint"
 	"github.com/diagkit/diagkit/webcheck/tlscert/tlscerttest"
@@ -270,7 +270,7 @@ func TestPrivateAuthority(t *testing.T) {
 
 // formVerdicts are one for each rule of package lint, and one for timestamps that are valid.
 func formVerdicts() (list []diag.Verdict) {
-	form := formRules.Reading(ground.SourceServer)
+	form := formRules.Reading(reach.SourceServer)
 	list = append(list, form.Judge(&evidence{digested: digested{linted: true}}, texts))
 	for _, id := range lintIDs {
 		list = append(list, form.Judge(&evidence{
@@ -278,7 +278,7 @@ func formVerdicts() (list []diag.Verdict) {
 	}
 	i := slices.IndexFunc(issuanceRules, func(r rule.Rule[*evidence]) bool { return r.Code == "tls.sct.invalid" })
 	signed := &evidence{digested: digested{tls: &pki.TLS{}, scts: []SCT{{Verified: new(true)}}}}
-	return append(list, issuanceRules[i:i+1].Reading(ground.SourceServer).Judge(signed, texts))
+	return append(list, issuanceRules[i:i+1].Reading(reach.SourceServer).Judge(signed, texts))
 }
 
 // lintIDs are the rules of package lint that are findings here.

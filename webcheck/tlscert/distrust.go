@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
@@ -202,7 +202,7 @@ const (
 
 // distrustRules are about authorities that browsers have announced to distrust.
 var distrustRules = rule.Rules[*evidence]{{
-	Code: "tls.chain.distrusted", Severity: diag.Error, Weight: 10, Fact: ground.Untrusted,
+	Code: "tls.chain.distrusted", Severity: diag.Error, Weight: 10, Fact: reach.Untrusted,
 	Differs: "some browsers refuse the certificate, other clients do not",
 	Ref:     "RFC 5280 section 6.1.1",
 	Title:   titleDistrusted, Requirement: "Browsers trust the authority of the certificate",

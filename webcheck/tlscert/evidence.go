@@ -13,10 +13,10 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/pki/revocation"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/internal/lint"
 	"github.com/diagkit/diagkit/webcheck/internal/probe"
@@ -115,7 +115,7 @@ const (
 
 // Unanswered implements [rule.Unanswerer].
 func (e *evidence) Unanswered() []rule.Source {
-	list := e.seen().Unanswered()
+	list := e.observation().Unanswered()
 	if e.scan == nil || e.scan.Partial {
 		list = append(list, sourceScan)
 	}
@@ -320,8 +320,8 @@ func (e *evidence) readStaple() {
 }
 
 // seen is how far the check came with the server. What only the scan could speak with counts as reached.
-func (e *evidence) seen() *ground.Seen {
-	s := &ground.Seen{Host: e.req.Host.Name(), Port: uint16(e.req.Port), Now: e.now}
+func (e *evidence) observation() *reach.Observation {
+	s := &reach.Observation{Host: e.req.Host.Name(), Port: uint16(e.req.Port), Now: e.now}
 	if e.tls != nil {
 		s.TLS = []*pki.TLS{e.tls}
 	}

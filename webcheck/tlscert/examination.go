@@ -172,7 +172,7 @@ func (x *examination) settle(first *evidence, answer caa, pins dane) {
 		x.places = nil
 	}
 	speaks := func(e *evidence) {
-		if len(e.seen().Unanswered()) == 0 {
+		if len(e.observation().Unanswered()) == 0 {
 			x.parts = append(append(x.parts, e), e.others...)
 		}
 	}

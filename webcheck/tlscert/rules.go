@@ -7,14 +7,14 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
 // rules is the table of all that is examined, in the order in which a client would meet it.
 var rules = sync.OnceValue(func() rule.Rules[*evidence] {
-	fromServer, fromScan := []rule.Source{ground.SourceServer}, []rule.Source{sourceScan}
+	fromServer, fromScan := []rule.Source{reach.SourceServer}, []rule.Source{sourceScan}
 	return slices.Concat(reachRules(), addressRules.Reading(fromServer...),
 		connectionRules.Reading(fromServer...), handshakeRules(),
 		helloRules.With(rule.Rule[*evidence]{Reads: fromScan, Category: factorConnection, HoldsWhenUnanswered: true}),
@@ -41,7 +41,7 @@ var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 })
 
 // server makes the rules about facts that other checks of servers meet as well.
-var server = ground.Server[*evidence]{Seen: (*evidence).seen}
+var server = reach.Server[*evidence]{Observation: (*evidence).observation}
 
 func (e *evidence) connected() bool { return e.addr.IsValid() }
 
@@ -52,12 +52,12 @@ func (e *evidence) oversized() bool {
 
 func reachRules() rule.Rules[*evidence] {
 	return server.Rules(
-		rule.Rule[*evidence]{Fact: ground.NotLookedUp, Code: "tls.host.unknown"},
-		rule.Rule[*evidence]{Fact: ground.Silent, Code: "tls.server.unknown"},
-		rule.Rule[*evidence]{Fact: ground.NoName, Code: "tls.host.nxdomain"},
-		rule.Rule[*evidence]{Fact: ground.NoAddress, Code: "tls.host.address", NoScore: true},
-		rule.Rule[*evidence]{Fact: ground.NotPublic, Code: "tls.host.blocked", NoScore: true},
-		rule.Rule[*evidence]{Fact: ground.Refused, Code: "tls.host.connection", NoScore: true},
+		rule.Rule[*evidence]{Fact: reach.NotLookedUp, Code: "tls.host.unknown"},
+		rule.Rule[*evidence]{Fact: reach.Silent, Code: "tls.server.unknown"},
+		rule.Rule[*evidence]{Fact: reach.NoName, Code: "tls.host.nxdomain"},
+		rule.Rule[*evidence]{Fact: reach.NoAddress, Code: "tls.host.address", NoScore: true},
+		rule.Rule[*evidence]{Fact: reach.NotPublic, Code: "tls.host.blocked", NoScore: true},
+		rule.Rule[*evidence]{Fact: reach.Refused, Code: "tls.host.connection", NoScore: true},
 	)
 }
 
@@ -83,7 +83,7 @@ var connectionRules = rule.Rules[*evidence]{{
 
 func handshakeRules() rule.Rules[*evidence] {
 	return server.Rules(rule.Rule[*evidence]{
-		Fact: ground.Handshake, Code: "tls.host.handshake", NoScore: true,
+		Fact: reach.Handshake, Code: "tls.host.handshake", NoScore: true,
 		DependsOn: []diag.Code{"tls.host.connection", "tls.handshake.plain", "tls.handshake.oversized"},
 		Advice: "Look for the reason in the log of the server: often no certificate is configured for the name, " +
 			"or its files cannot be read.",

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
@@ -19,7 +19,7 @@ const whyElsewhere = "another address of the host answers, to which most clients
 // addressRules are about what the addresses of a host have in common. They say the same of every part.
 var addressRules = rule.Rules[*evidence]{{
 	Code: "tls.address.refused", Severity: diag.Error, Weight: 5, Category: factorConnection, When: several,
-	Fact: ground.Refused, Differs: whyElsewhere,
+	Fact: reach.Refused, Differs: whyElsewhere,
 	Ref:   "RFC 1034 section 3.6.1",
 	Title: "An address of the host refuses connections", Requirement: "Every address of the host accepts connections",
 	Advice: "Start the server at that address and open the port in its firewall, or remove the address from the DNS.",
@@ -29,7 +29,7 @@ var addressRules = rule.Rules[*evidence]{{
 	},
 }, {
 	Code: "tls.address.blocked", Severity: diag.Warning, Weight: 2, Category: factorConnection, When: several,
-	Fact: ground.NotPublic, Differs: whyElsewhere,
+	Fact: reach.NotPublic, Differs: whyElsewhere,
 	Ref:   "RFC 6890 section 2.2",
 	Title: "An address of the host is not public", Requirement: "Every address of the host is public",
 	Advice: "Remove the address from the public DNS: clients elsewhere cannot reach it.",

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/internal/probe"
 )
@@ -52,7 +52,7 @@ var certificateRules = rule.Rules[*evidence]{{
 		return rule.FailIf(e.broken != nil, "A certificate of the chain that %s sends cannot be read.", e.server())
 	},
 }, {
-	Code: "tls.certificate.name", Severity: diag.Critical, Weight: 20, Fact: ground.OtherName,
+	Code: "tls.certificate.name", Severity: diag.Critical, Weight: 20, Fact: reach.OtherName,
 	Ref:   "RFC 9525 section 6.3",
 	Title: "Certificate does not match the name", Requirement: "The certificate covers the name",
 	Advice: "Get a certificate with the name as a subject alternative name, or configure the server to choose the right " +
@@ -76,14 +76,14 @@ var certificateRules = rule.Rules[*evidence]{{
 // clients.
 var validityRules = installing(server.Rules(
 	rule.Rule[*evidence]{
-		Fact: ground.Expired, Code: "tls.certificate.expired", Weight: 20, Category: factorCertificate, When: unrecognized,
+		Fact: reach.Expired, Code: "tls.certificate.expired", Weight: 20, Category: factorCertificate, When: unrecognized,
 	},
-	rule.Rule[*evidence]{Fact: ground.NotYetValid, Code: "tls.certificate.early", Weight: 20, Category: factorCertificate,
+	rule.Rule[*evidence]{Fact: reach.NotYetValid, Code: "tls.certificate.early", Weight: 20, Category: factorCertificate,
 		When: unrecognized},
 	rule.Rule[*evidence]{
-		Fact: ground.ExpiresNow, Code: "tls.certificate.expires_now", Weight: 3, Category: factorCertificate,
+		Fact: reach.ExpiresNow, Code: "tls.certificate.expires_now", Weight: 3, Category: factorCertificate,
 	},
-	rule.Rule[*evidence]{Fact: ground.Expiring, Code: "tls.certificate.expiring", Weight: 3, Category: factorCertificate},
+	rule.Rule[*evidence]{Fact: reach.Expiring, Code: "tls.certificate.expiring", Weight: 3, Category: factorCertificate},
 ))
 
 // anonymous reports whether the server accepts suites without a certificate only.

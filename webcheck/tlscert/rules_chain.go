@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/webcheck/internal/lint"
 )
@@ -28,7 +28,7 @@ const (
 )
 
 var chainRules = rule.Rules[*evidence]{{
-	Code: "tls.chain.self_signed", Severity: diag.Critical, Weight: 20, Fact: ground.Untrusted, Differs: whyUntrusted,
+	Code: "tls.chain.self_signed", Severity: diag.Critical, Weight: 20, Fact: reach.Untrusted, Differs: whyUntrusted,
 	Ref:   "RFC 5280 section 6.1",
 	Title: "Certificate is self-signed", Requirement: "The certificate is issued by an authority",
 	Advice: "Get a certificate from a public authority; with ACME it is free and automatic.",
@@ -38,7 +38,7 @@ var chainRules = rule.Rules[*evidence]{{
 			"The certificate for %s is signed with its own key, so "+"no authority vouches for it.", subject(e.leaf()))
 	},
 }, {
-	Code: "tls.chain.incomplete", Severity: diag.Error, Weight: 15, Fact: ground.Untrusted, Differs: whyIncomplete,
+	Code: "tls.chain.incomplete", Severity: diag.Error, Weight: 15, Fact: reach.Untrusted, Differs: whyIncomplete,
 	DependsOn: []diag.Code{"tls.chain.self_signed"}, Ref: "RFC 8446 section 4.4.2",
 	Title: "Certificate chain is incomplete", Requirement: "The server sends the intermediate certificates",
 	Advice: "Configure the whole chain with its intermediate certificates, such as fullchain.pem, " +
@@ -60,7 +60,7 @@ var chainRules = rule.Rules[*evidence]{{
 		return rule.Fail("%s", detail)
 	},
 }, {
-	Code: "tls.chain.untrusted", Severity: diag.Critical, Weight: 20, Fact: ground.Untrusted, Differs: whyUntrusted,
+	Code: "tls.chain.untrusted", Severity: diag.Critical, Weight: 20, Fact: reach.Untrusted, Differs: whyUntrusted,
 	DependsOn: []diag.Code{"tls.chain.self_signed"}, Ref: "RFC 5280 section 6.1.1",
 	Title:       "Certificate was issued by an untrusted authority",
 	Requirement: "The certificate is issued by a trusted authority",
@@ -85,7 +85,7 @@ var chainRules = rule.Rules[*evidence]{{
 			nameOf(pki.ParseName(e.top().RawIssuer)), also)
 	},
 }, {
-	Code: "tls.chain.expired", Severity: diag.Critical, Weight: 15, Fact: ground.Untrusted, Differs: whyUntrusted,
+	Code: "tls.chain.expired", Severity: diag.Critical, Weight: 15, Fact: reach.Untrusted, Differs: whyUntrusted,
 	Ref:   "RFC 5280 section 6.1.3",
 	Title: "Intermediate certificate has expired", Requirement: "The intermediate certificates have not expired",
 	Advice: "Install the current intermediate certificates of the authority.",
@@ -107,7 +107,7 @@ var chainRules = rule.Rules[*evidence]{{
 	When:  func(e *evidence) bool { return certified(e) && e.tls.Trusted },
 	Fails: (*evidence).sendsStale,
 }, {
-	Code: "tls.chain.name_constraints", Severity: diag.Critical, Weight: 10, Fact: ground.Untrusted,
+	Code: "tls.chain.name_constraints", Severity: diag.Critical, Weight: 10, Fact: reach.Untrusted,
 	Differs: whyUntrusted, Ref: "RFC 5280 section 4.2.1.10",
 	Title:       "Certificate breaks the name constraints of its authority",
 	Requirement: "The chain keeps the name constraints of its authorities",
@@ -125,7 +125,7 @@ var chainRules = rule.Rules[*evidence]{{
 		return rule.Fail("The chain is not valid: %s.", e.tls.TrustError)
 	},
 }, {
-	Code: "tls.chain.invalid", Severity: diag.Critical, Weight: 10, Fact: ground.Untrusted, Differs: whyUntrusted,
+	Code: "tls.chain.invalid", Severity: diag.Critical, Weight: 10, Fact: reach.Untrusted, Differs: whyUntrusted,
 	Ref:   "RFC 5280 section 6.1.4",
 	Title: "Certificate chain breaks a rule of its issuers", Requirement: "The chain keeps the rules that its issuers set",
 	Advice: "Get a certificate for TLS servers from an authority that may certify its names.",

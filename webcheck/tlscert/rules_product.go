@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
@@ -38,7 +38,7 @@ var productRules = rule.Rules[*evidence]{
 
 func ofProduct(code diag.Code, title, requirement, advice string) rule.Rule[*evidence] {
 	return rule.Rule[*evidence]{
-		Code: code, Severity: diag.Critical, Weight: 5, Fact: ground.Untrusted, Differs: whyUntrusted,
+		Code: code, Severity: diag.Critical, Weight: 5, Fact: reach.Untrusted, Differs: whyUntrusted,
 		Ref: "RFC 5280 section 6.1.1", Title: title, Requirement: requirement, Advice: advice,
 		Fails: func(e *evidence) rule.Failures {
 			p := e.product

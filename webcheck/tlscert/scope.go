@@ -72,7 +72,7 @@ func (p *place) part() diag.ScopePart {
 	case p.failure != nil:
 	case p.main.isSilent():
 		s.State, s.Reason = diag.NotAnswered, "it accepts connections and sends nothing"
-	case len(p.main.seen().Unanswered()) > 0:
+	case len(p.main.observation().Unanswered()) > 0:
 		s.State, s.Reason = diag.NotAnswered, p.main.failure.Message
 	}
 	return s

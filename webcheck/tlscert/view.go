@@ -35,7 +35,7 @@ func (r *Report) View() *view.View {
 	v.Fact("versions", view.Join(r.versions(), r.clients()), "tls.version", "tls.client", "tls.handshake", "tls.group")
 	v.Fact("agreed on", view.Join(r.TLS.Version, r.TLS.CipherSuite, r.TLS.ALPN), "tls.cipher")
 	a := r.CAA
-	v.Fact("caa", view.If(a.Records != nil, cmp.Or(view.If(!a.Found, "any authority may issue (no record)"),
+	v.Fact("caa", view.TextIf(a.Records != nil, cmp.Or(view.TextIf(!a.Found, "any authority may issue (no record)"),
 		a.Domain+view.Known(a.Allowed, " allows this authority", " does not allow this authority",
 			" restricts who may issue; whether it allows this authority is not known"))), "tls.caa")
 	if len(r.Addresses) < 2 {
@@ -56,8 +56,8 @@ func (r Revocation) short(c *pki.Certificate) (text string) {
 	case "": // there is no certificate
 		return ""
 	case revocation.NotOffered:
-		return view.If(!c.SelfSigned,
-			cmp.Or(view.If(shortLived(c.NotBefore, c.NotAfter), "not needed: the certificate is short-lived"),
+		return view.TextIf(!c.SelfSigned,
+			cmp.Or(view.TextIf(shortLived(c.NotBefore, c.NotAfter), "not needed: the certificate is short-lived"),
 				"cannot be checked: the certificate names no service"))
 	case revocation.Unanswered, revocation.Unusable:
 		return "not known: no service gave a usable answer"
@@ -65,13 +65,13 @@ func (r Revocation) short(c *pki.Certificate) (text string) {
 		for _, c := range r.Checked[:min(len(r.Checked), 1)] {
 			text = ": " + c.Error
 		}
-		return view.If(!c.Expired, "not checked"+text)
+		return view.TextIf(!c.Expired, "not checked"+text)
 	}
 	text = map[revocation.Status]string{revocation.Good: "not revoked", revocation.Revoked: "revoked",
 		revocation.Unknown: "unknown to the authority"}[r.Status]
 	for _, c := range r.Checked {
 		if c.Certificate == "" && c.Status == r.Status && c.Method == r.Method {
-			return view.Join(text+view.If(!c.RevokedAt.IsZero(), " on "+view.Date(c.RevokedAt)), string(c.Reason),
+			return view.Join(text+view.TextIf(!c.RevokedAt.IsZero(), " on "+view.Date(c.RevokedAt)), string(c.Reason),
 				methodNames[c.Method]+" of "+view.Date(c.ThisUpdate))
 		}
 	}
@@ -110,7 +110,7 @@ func (r *Report) clients() string {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d clients connect", connect, len(r.Clients)) +
-		view.If(len(failing) > 0, "; not "+phrase.Series(failing, 3))
+		view.TextIf(len(failing) > 0, "; not "+phrase.Series(failing, 3))
 }
 
 // draw draws the path to a trusted authority, or without one what the server sends.
@@ -120,9 +120,9 @@ func (r *Report) draw(v *view.View) {
 		last := i == len(r.VerifiedChain)-1
 		misnamed := i == 0 && r.HostnameMatch != nil && !*r.HostnameMatch
 		revoked := i == 0 && r.Revocation.Status == revocation.Revoked
-		d.Stands(cmp.Or(view.When(revoked, view.Critical, "revoked"), view.When(misnamed, view.Critical, "of another name"),
-			view.When(!l.Served && last, view.Good, "trusted root"),
-			view.When(!l.Served, view.Good, "not sent by the server"), view.Standing{Mark: view.Good}),
+		d.Stands(cmp.Or(view.MarkIf(revoked, view.Critical, "revoked"), view.MarkIf(misnamed, view.Critical, "of another name"),
+			view.MarkIf(!l.Served && last, view.Good, "trusted root"),
+			view.MarkIf(!l.Served, view.Good, "not sent by the server"), view.Standing{Mark: view.Good}),
 			l.Subject, view.Date(l.NotAfter))
 	}
 	if len(r.VerifiedChain) > 0 {
@@ -130,10 +130,10 @@ func (r *Report) draw(v *view.View) {
 	}
 	why := phrase.Clip(r.TLS.TrustError, 120)
 	for i, c := range r.TLS.Chain {
-		stands := cmp.Or(view.When(c.Expired, view.Critical, "expired"),
-			view.When(c.NotYetValid, view.Critical, "not yet valid"),
-			view.When(c.SelfSigned && i == 0, view.Error, "signed by itself"))
-		why = view.If(stands.Mark == view.None, why)
+		stands := cmp.Or(view.MarkIf(c.Expired, view.Critical, "expired"),
+			view.MarkIf(c.NotYetValid, view.Critical, "not yet valid"),
+			view.MarkIf(c.SelfSigned && i == 0, view.Error, "signed by itself"))
+		why = view.TextIf(stands.Mark == view.None, why)
 		name := c.Subject.Short()
 		if name == "" && len(c.SAN.DNS) > 0 { // those of servers often have no subject
 			name = phrase.Quote(c.SAN.DNS[0])
@@ -141,7 +141,7 @@ func (r *Report) draw(v *view.View) {
 		d.Stands(stands, name, view.Date(c.NotAfter))
 	}
 	if n := len(r.TLS.Chain); n > 0 && !r.TLS.Chain[n-1].SelfSigned {
-		d.Stands(view.When(why != "", view.Error, why), r.TLS.Chain[n-1].Issuer.Short(), "")
+		d.Stands(view.MarkIf(why != "", view.Error, why), r.TLS.Chain[n-1].Issuer.Short(), "")
 	}
 }
 

@@ -263,7 +263,7 @@ func (f *Fetched) facts() Facts {
 }
 
 func (f *Fetched) redirects() int {
-	return view.Many(f.Result.Hops, func(h fetch.Hop) bool { return h.RedirectType != "" })
+	return view.CountIf(f.Result.Hops, func(h fetch.Hop) bool { return h.RedirectType != "" })
 }
 
 // Logo returns the facts about the logo and their verdict.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
 	"github.com/diagkit/diagkit/mailauth/bimi/svg"
@@ -54,7 +54,7 @@ var recordRules = rule.Rules[*evidence]{{
 		}
 		return rule.Fail("It is not known which logo the domain publishes: %s.", diag.Reason(e.failure)).Because(e.failure)
 	},
-}, ground.NoDomain(rule.Rule[*evidence]{
+}, reach.NoDomain(rule.Rule[*evidence]{
 	Code: "bimi.logo.domain.nxdomain", DependsOn: []diag.Code{"bimi.logo.record.unknown"},
 	When: func(e *evidence) bool { return e.apex.Err() == nil || e.place != nil },
 	Fails: func(e *evidence) rule.Failures {
@@ -140,31 +140,31 @@ func wasServed(e *evidence) bool {
 	return hasDomain(e) && e.fetched.Result.Final() != nil && (e.fetched.Result.Err == nil || !e.fetched.Result.Err.Limit)
 }
 
-var server = ground.Server[*evidence]{Name: "logo's web server", Seen: func(e *evidence) *ground.Seen {
+var server = reach.Server[*evidence]{Name: "logo's web server", Observation: func(e *evidence) *reach.Observation {
 	if !hasDomain(e) {
 		return nil
 	}
-	return ground.See(e.fetched.Result, e.fetched.at)
+	return reach.Observe(e.fetched.Result, e.fetched.at)
 }}
 
 var reachRules = server.Rules(
-	rule.Rule[*evidence]{Fact: ground.Silent, Code: "bimi.logo.unknown"},
-	rule.Rule[*evidence]{Fact: ground.NoName, Code: "bimi.logo.host.nxdomain", Weight: 1, Category: factorServer},
-	rule.Rule[*evidence]{Fact: ground.NoAddress, Code: "bimi.logo.host.address", Weight: 1, Category: factorServer},
-	rule.Rule[*evidence]{Fact: ground.NotPublic, Code: "bimi.logo.host.blocked"},
-	rule.Rule[*evidence]{Fact: ground.Refused, Code: "bimi.logo.connection", Weight: 1, Category: factorServer},
-	rule.Rule[*evidence]{Fact: ground.Handshake, Code: "bimi.logo.tls.handshake", Weight: 1, Category: factorServer},
-	rule.Rule[*evidence]{Fact: ground.Expired, Code: "bimi.logo.certificate.expired", Weight: 2, Category: factorServer},
-	rule.Rule[*evidence]{Fact: ground.NotYetValid, Code: "bimi.logo.certificate.early"},
-	rule.Rule[*evidence]{Fact: ground.Untrusted, Code: "bimi.logo.certificate.untrusted", Weight: 2,
+	rule.Rule[*evidence]{Fact: reach.Silent, Code: "bimi.logo.unknown"},
+	rule.Rule[*evidence]{Fact: reach.NoName, Code: "bimi.logo.host.nxdomain", Weight: 1, Category: factorServer},
+	rule.Rule[*evidence]{Fact: reach.NoAddress, Code: "bimi.logo.host.address", Weight: 1, Category: factorServer},
+	rule.Rule[*evidence]{Fact: reach.NotPublic, Code: "bimi.logo.host.blocked"},
+	rule.Rule[*evidence]{Fact: reach.Refused, Code: "bimi.logo.connection", Weight: 1, Category: factorServer},
+	rule.Rule[*evidence]{Fact: reach.Handshake, Code: "bimi.logo.tls.handshake", Weight: 1, Category: factorServer},
+	rule.Rule[*evidence]{Fact: reach.Expired, Code: "bimi.logo.certificate.expired", Weight: 2, Category: factorServer},
+	rule.Rule[*evidence]{Fact: reach.NotYetValid, Code: "bimi.logo.certificate.early"},
+	rule.Rule[*evidence]{Fact: reach.Untrusted, Code: "bimi.logo.certificate.untrusted", Weight: 2,
 		Category: factorServer},
-	rule.Rule[*evidence]{Fact: ground.OtherName, Code: "bimi.logo.certificate.name", Weight: 2, Category: factorServer},
-	rule.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "bimi.logo.certificate.expires_now"},
-	rule.Rule[*evidence]{Fact: ground.Expiring, Code: "bimi.logo.certificate.expiring"},
-	rule.Rule[*evidence]{Fact: ground.OldTLS, Code: "bimi.logo.tls.version"},
-	rule.Rule[*evidence]{Fact: ground.NotHTTP, Code: "bimi.logo.protocol", Weight: 1, Category: factorServer},
-	rule.Rule[*evidence]{Fact: ground.BadLine, Code: "bimi.logo.header.line"},
-	rule.Rule[*evidence]{Fact: ground.LongRedirect, Code: "bimi.logo.redirect.long"},
+	rule.Rule[*evidence]{Fact: reach.OtherName, Code: "bimi.logo.certificate.name", Weight: 2, Category: factorServer},
+	rule.Rule[*evidence]{Fact: reach.ExpiresNow, Code: "bimi.logo.certificate.expires_now"},
+	rule.Rule[*evidence]{Fact: reach.Expiring, Code: "bimi.logo.certificate.expiring"},
+	rule.Rule[*evidence]{Fact: reach.OldTLS, Code: "bimi.logo.tls.version"},
+	rule.Rule[*evidence]{Fact: reach.NotHTTP, Code: "bimi.logo.protocol", Weight: 1, Category: factorServer},
+	rule.Rule[*evidence]{Fact: reach.BadLine, Code: "bimi.logo.header.line"},
+	rule.Rule[*evidence]{Fact: reach.LongRedirect, Code: "bimi.logo.redirect.long"},
 )
 
 var serverRules = slices.Concat(reachRules, rule.Rules[*evidence]{{

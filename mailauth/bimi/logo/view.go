@@ -21,7 +21,7 @@ func (r *Report) View() *view.View {
 	if s := &r.SVG; s.present {
 		v.Fact("profile", view.Join("SVG "+s.Version, s.BaseProfile), "bimi.logo.base_profile", "bimi.logo.version")
 		v.Fact("title", s.Title, "bimi.logo.title")
-		v.Fact("view box", view.Join(s.ViewBox, view.If(s.Square, "square")), "bimi.logo.square", "bimi.logo.view_box")
+		v.Fact("view box", view.Join(s.ViewBox, view.TextIf(s.Square, "square")), "bimi.logo.square", "bimi.logo.view_box")
 	}
 	v.Fact("forbidden", phrase.Series(r.Forbidden, 6))
 	v.BriefIf(r.State == diag.Valid || r.State == diag.Warned, r.Facts.Text())
@@ -37,8 +37,8 @@ func (f *Facts) Text() string {
 	case f.StatusCode == 0:
 		return ""
 	}
-	return cmp.Or(view.If(f.StatusCode != 0 && f.StatusCode != http.StatusOK, fmt.Sprintf("HTTP %d", f.StatusCode)),
-		view.If(!f.SVG.present, view.Join(size, "no SVG that can be read")),
-		view.Join("SVG "+cmp.Or(view.If(f.TinyPSCompliant, "Tiny PS"),
+	return cmp.Or(view.TextIf(f.StatusCode != 0 && f.StatusCode != http.StatusOK, fmt.Sprintf("HTTP %d", f.StatusCode)),
+		view.TextIf(!f.SVG.present, view.Join(size, "no SVG that can be read")),
+		view.Join("SVG "+cmp.Or(view.TextIf(f.TinyPSCompliant, "Tiny PS"),
 			fmt.Sprintf("with %s from Tiny PS", phrase.Count(f.FaultsCount, "departure"))), size))
 }

@@ -8,9 +8,9 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
@@ -77,7 +77,7 @@ var recordRules = rule.Rules[*evidence]{{
 		}
 		return rule.Fail("The TXT lookup failed: %s.", diag.Reason(e.recordErr)).Because(e.recordErr)
 	},
-}, ground.NoDomain(rule.Rule[*evidence]{
+}, reach.NoDomain(rule.Rule[*evidence]{
 	Code: "markcert.domain.nxdomain", DependsOn: []diag.Code{"markcert.record.unknown"}, Ref: recordRef + "7.2",
 	When: func(e *evidence) bool { return hasDomain(e) && (!e.domainUnknown || e.applies != nil) },
 	Fails: func(e *evidence) rule.Failures {

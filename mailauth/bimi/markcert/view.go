@@ -41,19 +41,19 @@ func (r *ParseReport) show(v *view.View) {
 		v.Fact("owner", c.Subject.Short(), "markcert.subject")
 		v.Fact("domains", phrase.Series(c.SAN.DNS, 4), "cert_domain_mismatch", "markcert.names")
 		v.Fact("ends", c.Remaining(), "cert_expired", "markcert.validity")
-		logo := view.If(!c.LogoEmbedded, "none that can be read")
+		logo := view.TextIf(!c.LogoEmbedded, "none that can be read")
 		if c.LogoEmbedded && c.LogotypeSVGBytes != nil {
 			logo = "SVG, " + phrase.Count(*c.LogotypeSVGBytes, "byte")
 		}
 		v.Fact("logo", cmp.Or(logo, "SVG"), "markcert.logotype", "markcert.logo")
 		v.Fact("authority", view.Known(r.ChainTrusted, cmp.Or(r.RootName, "recognized"),
-			cmp.Or(view.If(r.RootName != "", r.RootName+", not trusted now"), "not recognized for mark certificates"), ""),
+			cmp.Or(view.TextIf(r.RootName != "", r.RootName+", not trusted now"), "not recognized for mark certificates"), ""),
 			"markcert.chain")
 		v.Fact("logged", map[bool]string{true: "yes", false: "by no known log"}[c.CTLogged], "markcert.log")
 		v.BriefIf(r.Valid, strings.ToUpper(string(c.Type)), c.Remaining())
 	}
 	d := v.Rows(view.Chain, "Certificates", "subject", "issued by", "ends")
 	for _, c := range r.Chain {
-		d.Stands(view.When(c.Expired || c.NotYetValid, view.Error, ""), c.Subject.Short(), c.Issuer.Short(), c.Remaining())
+		d.Stands(view.MarkIf(c.Expired || c.NotYetValid, view.Error, ""), c.Subject.Short(), c.Issuer.Short(), c.Remaining())
 	}
 }

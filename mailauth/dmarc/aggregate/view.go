@@ -32,7 +32,7 @@ func (r *Analysis) View() *view.View {
 	}
 	v.Fact("by", "DKIM "+share(t.DKIMAlignedCount, t.MessageCount)+" · SPF "+share(t.SPFAlignedCount, t.MessageCount),
 		"dmarc.report.dkim", "dmarc.report.spf")
-	part := func(n int64, what string) string { return view.If(n != 0, fmt.Sprintf("%d %s", n, what)) }
+	part := func(n int64, what string) string { return view.TextIf(n != 0, fmt.Sprintf("%d %s", n, what)) }
 	d, e := t.Dispositions, r.Enforcement
 	v.Fact("handled", view.Join(part(d.Pass+d.None, "delivered"), part(d.Quarantine, "to spam"),
 		part(d.Reject, "rejected")),
@@ -70,7 +70,7 @@ func passText(t *Totals) string {
 	return fmt.Sprintf("%d of %d (%s)", t.PassCount, t.MessageCount, share(t.PassCount, t.MessageCount))
 }
 
-func policyText(policy string) string { return view.If(policy != "", "p="+policy) }
+func policyText(policy string) string { return view.TextIf(policy != "", "p="+policy) }
 
 func (f *Enforcement) short() string {
 	if f.BlockingSources == nil {
@@ -92,7 +92,7 @@ func (r *Analysis) draw(v *view.View) {
 	}
 	sums, numbers, order := map[kind]*Source{}, map[kind]int{}, []kind{}
 	for _, s := range r.Sources {
-		k := kind{cmp.Or(s.Service, view.If(s.SourceIP.IsValid(), s.SourceIP.String()), s.SourceText, "no address"),
+		k := kind{cmp.Or(s.Service, view.TextIf(s.SourceIP.IsValid(), s.SourceIP.String()), s.SourceText, "no address"),
 			s.Classification}
 		if numbers[k]++; numbers[k] == 1 {
 			sums[k] = &Source{Classification: s.Classification}
@@ -108,7 +108,7 @@ func (r *Analysis) draw(v *view.View) {
 	d := v.Rows(view.Bars, "Messages by source", "source", "messages", "pass", "kind")
 	for _, k := range order {
 		s, n := sums[k], numbers[k]
-		d.Bar(s.MessageCount, s.mark(), k.label+view.If(n > 1, fmt.Sprintf(" (%d)", n)),
+		d.Bar(s.MessageCount, s.mark(), k.label+view.TextIf(n > 1, fmt.Sprintf(" (%d)", n)),
 			fmt.Sprint(s.MessageCount), share(s.PassCount, s.MessageCount), string(s.Classification))
 	}
 }

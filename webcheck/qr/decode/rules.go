@@ -92,10 +92,10 @@ var imageRules = rule.Rules[*evidence]{
 	each("qr.code.inverted", diag.Warning, iso+"section 6.2",
 		"Code is inverted", "Modules are dark on a light background",
 		"Print dark modules on a light background: some readers support nothing else.",
-		func(c *Code) string { return view.If(c.Inverted, "has light modules on a dark background") }),
+		func(c *Code) string { return view.TextIf(c.Inverted, "has light modules on a dark background") }),
 	each("qr.code.mirrored", diag.Warning, iso+"section 6.2", "Code is mirrored", "No code is a mirror image",
 		"Turn the image over: some readers do not know mirrored codes.",
-		func(c *Code) string { return view.If(c.Mirrored, "is a mirror image") }),
+		func(c *Code) string { return view.TextIf(c.Mirrored, "is a mirror image") }),
 	{
 		Code: "qr.append.incomplete", Severity: diag.Warning, DependsOn: []diag.Code{"qr.code.missing"},
 		Ref:         iso + "section 8",
@@ -213,18 +213,18 @@ var texts = rule.Texts{
 var contentRules = rule.Rules[*evidence]{
 	each("qr.content.empty", diag.Warning, "", "Code is empty", "Each code holds a text",
 		"Create the code again, with the text that it is to hold.",
-		func(c *Code) string { return view.If(c.Text == "", "holds no text") }),
+		func(c *Code) string { return view.TextIf(c.Text == "", "holds no text") }),
 	each("qr.content.malformed", diag.Warning, "",
 		"Text is malformed", "Texts of a known form have all that the form needs",
 		"Create the code again: phones show an error, or the bare text.",
 		func(c *Code) string {
-			return view.If(c.fault != "", "is meant as "+nouns[c.ContentType]+" but "+c.fault)
+			return view.TextIf(c.fault != "", "is meant as "+nouns[c.ContentType]+" but "+c.fault)
 		}),
 	each("qr.content.charset", diag.Warning, iso+"section 7.4.2",
 		"Character set must be guessed", "Bytes are UTF-8, or the code names their character set",
 		"Write the text as UTF-8, announced by ECI 26: readers guess differently.",
 		func(c *Code) string {
-			return view.If(!c.IsUTF8 && c.ECI == nil && slices.Contains(c.Modes, "byte"),
+			return view.TextIf(!c.IsUTF8 && c.ECI == nil && slices.Contains(c.Modes, "byte"),
 				"holds bytes that are no UTF-8, and names no character set")
 		}),
 	each("qr.content.invisible", diag.Warning, "",
@@ -242,52 +242,52 @@ var contentRules = rule.Rules[*evidence]{
 	each("qr.url.scheme", diag.Error, "", "URL that runs a program", "URLs lead to pages, not to programs or files",
 		"Do not open it.",
 		parsedAs(URL, func(p *Parsed) string {
-			return view.If(isRisky(p.Scheme), "holds a URL with the scheme "+phrase.Quote(p.Scheme)+
+			return view.TextIf(isRisky(p.Scheme), "holds a URL with the scheme "+phrase.Quote(p.Scheme)+
 				", which runs a program or opens a file")
 		})),
 	each("qr.url.userinfo", diag.Error, "RFC 9110 section 4.2.4",
 		"URL hides its host behind a user name", "URLs have no user name",
 		"Do not open it; examine it with phishing/check.",
 		parsedAs(URL, func(p *Parsed) string {
-			return view.If(p.userinfo, "holds a URL with a user name before its real host, "+phrase.Quote(p.Host))
+			return view.TextIf(p.userinfo, "holds a URL with a user name before its real host, "+phrase.Quote(p.Host))
 		})),
 	each("qr.url.lookalike", diag.Warning, "UTS #39 section 4",
 		"Host can be taken for another", "Hosts of URLs cannot be taken for others",
 		"Examine the URL with phishing/check before you open it.",
 		parsedAs(URL, func(p *Parsed) string {
 			what := lookalike(p.Host)
-			return view.If(what != "", "leads to "+phrase.Quote(p.Host)+", which "+what)
+			return view.TextIf(what != "", "leads to "+phrase.Quote(p.Host)+", which "+what)
 		})),
 	each("qr.url.address", diag.Warning, "", "URL leads to an IP address", "URLs lead to named hosts",
 		"Use a domain name; if the code is not yours, examine the URL with phishing/check before you open it.",
 		parsedAs(URL, func(p *Parsed) string {
 			_, err := netip.ParseAddr(strings.Trim(p.Host, "[]"))
-			return view.If(err == nil, "leads to the IP address "+phrase.Quote(p.Host))
+			return view.TextIf(err == nil, "leads to the IP address "+phrase.Quote(p.Host))
 		})),
 	each("qr.url.http", diag.Warning, "RFC 9110 section 4.2.2", "URL without encryption", "URLs are https",
 		"Create the code again with https: a printed code cannot be corrected by a redirect that an attacker answers first.",
 		parsedAs(URL, func(p *Parsed) string {
-			return view.If(p.Scheme == "http", "leads to "+phrase.Quote(p.Host)+" by http, without encryption")
+			return view.TextIf(p.Scheme == "http", "leads to "+phrase.Quote(p.Host)+" by http, without encryption")
 		})),
 	each("qr.url.shortener", diag.Info, "", "URL of a link shortener", "URLs show where they lead",
 		"Examine where it ends with url/check. For codes of your own, use a redirect on your own domain: "+
 			"it stays under your control.",
 		parsedAs(URL, func(p *Parsed) string {
-			return view.If(slices.Contains(shorteners, strings.TrimPrefix(p.Host, "www.")), "leads to "+phrase.Quote(p.Host)+
+			return view.TextIf(slices.Contains(shorteners, strings.TrimPrefix(p.Host, "www.")), "leads to "+phrase.Quote(p.Host)+
 				", which hides where the link ends")
 		})),
 	each("qr.wifi.open", diag.Warning, "",
 		"Wi-Fi network is not protected", "Wi-Fi networks are protected by WPA2 or WPA3",
 		"Protect the network with WPA2 or WPA3: on open networks and with WEP, anyone nearby can read the traffic.",
 		parsedAs(wiFi, func(p *Parsed) string {
-			return view.If(p.Security == "nopass" || p.Security == "WEP", "joins the Wi-Fi network "+phrase.Quote(p.SSID)+
+			return view.TextIf(p.Security == "nopass" || p.Security == "WEP", "joins the Wi-Fi network "+phrase.Quote(p.SSID)+
 				" without encryption that protects")
 		})),
 	each("qr.wifi.password", diag.Info, "",
 		"Wi-Fi password can be read by anyone who sees the code", "No code holds a Wi-Fi password",
 		"Use it for a guest network only, and change the password if a picture of the code gets out.",
 		parsedAs(wiFi, func(p *Parsed) string {
-			return view.If(p.Password != "", "holds the password of the Wi-Fi network "+phrase.Quote(p.SSID)+" in plain text")
+			return view.TextIf(p.Password != "", "holds the password of the Wi-Fi network "+phrase.Quote(p.SSID)+" in plain text")
 		})),
 	each("qr.otp.secret", diag.Warning, "",
 		"Second factor can be copied by anyone who sees the code", "No code holds the secret of a one-time password",

@@ -15,7 +15,7 @@ import (
 func (r *Report) View() *view.View {
 	i := r.Image
 	size := fmt.Sprintf("%s %d x %d", strings.ToUpper(string(i.Format)), i.Width, i.Height)
-	subject := cmp.Or(view.If(i.Width > 0, size), "image")
+	subject := cmp.Or(view.TextIf(i.Width > 0, size), "image")
 	v := view.OfText(strings.TrimSpace(subject), r.Text, r.Findings, r.Partial)
 	if len(r.Codes) == 1 {
 		c := &r.Codes[0]
@@ -43,7 +43,7 @@ func (r *Report) View() *view.View {
 const maxShown = 500
 
 func (c *Code) damage() string {
-	return cmp.Or(view.If(c.ErrorsCorrected == 0, "none"),
+	return cmp.Or(view.TextIf(c.ErrorsCorrected == 0, "none"),
 		fmt.Sprintf("%d of %d codewords that can be restored", c.ErrorsCorrected, c.ErrorsCorrigible))
 }
 

@@ -1,4 +1,4 @@
-package ground_test
+package reach_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/diag/fetch"
-	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
@@ -18,13 +18,13 @@ type evidence struct {
 	now  time.Time
 }
 
-func (e *evidence) seen() *ground.Seen { return ground.See(e.page, e.now) }
+func (e *evidence) seen() *reach.Observation { return reach.Observe(e.page, e.now) }
 
 // Unanswered lists the sources without an answer, which leave open the rules that read them, shared and own.
 func (e *evidence) Unanswered() []rule.Source { return e.seen().Unanswered() }
 
 // site makes the rules about reaching the site; codes are those of the package.
-var site = ground.Server[*evidence]{Name: "site", Seen: (*evidence).seen}
+var site = reach.Server[*evidence]{Name: "site", Observation: (*evidence).seen}
 
 var (
 	factorReach = rule.Category{Code: "reach", Label: "Reachability"}
@@ -33,23 +33,23 @@ var (
 )
 
 var rules = site.Rules(
-	rule.Rule[*evidence]{Fact: ground.NotLookedUp, Code: "site.lookup.unknown"},
-	rule.Rule[*evidence]{Fact: ground.Silent, Code: "site.unknown"},
-	rule.Rule[*evidence]{Fact: ground.NoName, Code: "site.nxdomain"},
-	rule.Rule[*evidence]{Fact: ground.NoAddress, Code: "site.address", NoScore: true},
-	rule.Rule[*evidence]{Fact: ground.NotPublic, Code: "site.blocked", NoScore: true},
-	rule.Rule[*evidence]{Fact: ground.Refused, Code: "site.connection", Weight: 3, Category: factorReach},
-	rule.Rule[*evidence]{Fact: ground.Handshake, Code: "site.handshake", Weight: 2, Category: factorReach},
-	rule.Rule[*evidence]{Fact: ground.Expired, Code: "site.certificate.expired", Weight: 2, Category: factorTrust},
-	rule.Rule[*evidence]{Fact: ground.NotYetValid, Code: "site.certificate.early", Weight: 2, Category: factorTrust},
-	rule.Rule[*evidence]{Fact: ground.Untrusted, Code: "site.certificate.untrusted", Weight: 2, Category: factorTrust},
-	rule.Rule[*evidence]{Fact: ground.OtherName, Code: "site.certificate.name", Weight: 2, Category: factorTrust},
-	rule.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "site.certificate.expires_now", Weight: 1, Category: factorTrust},
-	rule.Rule[*evidence]{Fact: ground.Expiring, Code: "site.certificate.expiring", Weight: 1, Category: factorTrust},
-	rule.Rule[*evidence]{Fact: ground.NotHTTP, Code: "site.protocol", Weight: 2, Category: factorReach},
-	rule.Rule[*evidence]{Fact: ground.OldTLS, Code: "site.tls.version", Weight: 1, Category: factorTLS},
-	rule.Rule[*evidence]{Fact: ground.BadLine, Code: "site.header.line"},
-	rule.Rule[*evidence]{Fact: ground.LongRedirect, Code: "site.redirect.long"},
+	rule.Rule[*evidence]{Fact: reach.NotLookedUp, Code: "site.lookup.unknown"},
+	rule.Rule[*evidence]{Fact: reach.Silent, Code: "site.unknown"},
+	rule.Rule[*evidence]{Fact: reach.NoName, Code: "site.nxdomain"},
+	rule.Rule[*evidence]{Fact: reach.NoAddress, Code: "site.address", NoScore: true},
+	rule.Rule[*evidence]{Fact: reach.NotPublic, Code: "site.blocked", NoScore: true},
+	rule.Rule[*evidence]{Fact: reach.Refused, Code: "site.connection", Weight: 3, Category: factorReach},
+	rule.Rule[*evidence]{Fact: reach.Handshake, Code: "site.handshake", Weight: 2, Category: factorReach},
+	rule.Rule[*evidence]{Fact: reach.Expired, Code: "site.certificate.expired", Weight: 2, Category: factorTrust},
+	rule.Rule[*evidence]{Fact: reach.NotYetValid, Code: "site.certificate.early", Weight: 2, Category: factorTrust},
+	rule.Rule[*evidence]{Fact: reach.Untrusted, Code: "site.certificate.untrusted", Weight: 2, Category: factorTrust},
+	rule.Rule[*evidence]{Fact: reach.OtherName, Code: "site.certificate.name", Weight: 2, Category: factorTrust},
+	rule.Rule[*evidence]{Fact: reach.ExpiresNow, Code: "site.certificate.expires_now", Weight: 1, Category: factorTrust},
+	rule.Rule[*evidence]{Fact: reach.Expiring, Code: "site.certificate.expiring", Weight: 1, Category: factorTrust},
+	rule.Rule[*evidence]{Fact: reach.NotHTTP, Code: "site.protocol", Weight: 2, Category: factorReach},
+	rule.Rule[*evidence]{Fact: reach.OldTLS, Code: "site.tls.version", Weight: 1, Category: factorTLS},
+	rule.Rule[*evidence]{Fact: reach.BadLine, Code: "site.header.line"},
+	rule.Rule[*evidence]{Fact: reach.LongRedirect, Code: "site.redirect.long"},
 )
 
 func ExampleServer() {

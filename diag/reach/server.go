@@ -1,4 +1,4 @@
-package ground
+package reach
 
 import (
 	"cmp"
@@ -22,8 +22,8 @@ const (
 	SourceAnswer rule.Source = "answer" // what it answers
 )
 
-// Seen is how far a check came with a server, and with others on the way to it.
-type Seen struct {
+// Observation is how far a check came with a server, and with others on the way to it.
+type Observation struct {
 	Host string       // that was tried last
 	Port uint16       // likewise
 	Way  string       // how it came to be that host, as a sentence with a space after it; may be empty
@@ -39,9 +39,9 @@ type Seen struct {
 	moved bool // by redirects
 }
 
-// See returns how far a fetch came.
-func See(r *fetch.Result, now time.Time) *Seen {
-	s := &Seen{Host: r.URL.Host().String(), Port: r.URL.Port(), Err: r.Err, Hops: r.Hops, Now: now, moved: len(r.Hops) > 0}
+// Observe returns how far a fetch came.
+func Observe(r *fetch.Result, now time.Time) *Observation {
+	s := &Observation{Host: r.URL.Host().String(), Port: r.URL.Port(), Err: r.Err, Hops: r.Hops, Now: now, moved: len(r.Hops) > 0}
 	add := func(t *pki.TLS) {
 		same := func(other *pki.TLS) bool { return other.ServerName == t.ServerName }
 		if t != nil && !slices.ContainsFunc(s.TLS, same) {
@@ -55,11 +55,11 @@ func See(r *fetch.Result, now time.Time) *Seen {
 	return s
 }
 
-// SeePlain is [See] for a fetch that may have begun at port 80. Where this refuses connections, or is silent, it
+// ObservePlain is [Observe] for a fetch that may have begun at port 80. Where this refuses connections, or is silent, it
 // returns how far the fetch of the same URL over HTTPS came, which browsers try first: as far as its first answer.
 // Secure may be nil.
-func SeePlain(plain, secure *fetch.Result, now time.Time) *Seen {
-	s := See(plain, now)
+func ObservePlain(plain, secure *fetch.Result, now time.Time) *Observation {
+	s := Observe(plain, now)
 	s.Plain = plain.URL.Scheme() == "http" && s.Port == httpPort
 	if s.moved {
 		first, err := diag.ParseURL(plain.Hops[0].URL)
@@ -69,7 +69,7 @@ func SeePlain(plain, secure *fetch.Result, now time.Time) *Seen {
 	if secure == nil || !refuses && !(Mute(plain) && len(secure.Hops) > 0) {
 		return s
 	}
-	t := &Seen{Host: s.Host, Port: httpsPort, Now: now, Plain: true}
+	t := &Observation{Host: s.Host, Port: httpsPort, Now: now, Plain: true}
 	if len(secure.Hops) > 0 {
 		t.TLS, t.Hops = append(t.TLS, secure.Hops[0].TLS), secure.Hops[:1]
 	} else {
@@ -103,7 +103,7 @@ const (
 // Unanswered lists the sources of which something is not known, as [rule.Unanswerer] wants them: both once a server
 // was silent or a redirect was not followed, since it might have led to another, of whose address and certificate
 // nothing is known.
-func (s *Seen) Unanswered() []rule.Source {
+func (s *Observation) Unanswered() []rule.Source {
 	if s == nil || s.Err == nil || !s.Err.Unanswered && !s.Err.Limit {
 		return nil
 	}
@@ -111,11 +111,11 @@ func (s *Seen) Unanswered() []rule.Source {
 }
 
 // beyond reports whether the check ended at a redirect that is longer than what is read here.
-func (s *Seen) beyond() bool { return s.Err != nil && s.Err.Limit }
+func (s *Observation) beyond() bool { return s.Err != nil && s.Err.Limit }
 
 // Scope lists the parts of the way that were examined, and the target that was left out, if it was longer than what is
 // read here; else nothing.
-func (s *Seen) Scope() []diag.ScopePart {
+func (s *Observation) Scope() []diag.ScopePart {
 	if s == nil || !s.beyond() {
 		return nil
 	}
@@ -127,13 +127,13 @@ func (s *Seen) Scope() []diag.ScopePart {
 }
 
 // is reports whether the check ended for a reason at a step, as a matter of fact.
-func (s *Seen) is(code fetch.Reason, steps ...fetch.Step) bool {
+func (s *Observation) is(code fetch.Reason, steps ...fetch.Step) bool {
 	return s.Err != nil && !s.Err.Unanswered && !s.Err.Limit && s.Err.Code == code &&
 		(len(steps) == 0 || slices.Contains(steps, s.Err.Step))
 }
 
 // failure is why the check came no further, or nil.
-func (s *Seen) failure() error {
+func (s *Observation) failure() error {
 	if s.Err == nil {
 		return nil
 	}
@@ -141,14 +141,14 @@ func (s *Seen) failure() error {
 }
 
 // said fails with the reason for the end of the check, if the condition holds.
-func (s *Seen) said(holds bool) rule.Failures {
+func (s *Observation) said(holds bool) rule.Failures {
 	if !holds {
 		return nil
 	}
 	return rule.Fail("%s%s", s.Way, phrase.Sentence(strings.TrimSuffix(s.Err.Message, "."))).About(s.Host)
 }
 
-func (s *Seen) each(test func(t *pki.TLS, leaf *pki.Certificate) string) rule.Failures {
+func (s *Observation) each(test func(t *pki.TLS, leaf *pki.Certificate) string) rule.Failures {
 	return rule.FailEach(s.TLS, func(t *pki.TLS) rule.Failures {
 		if t.Leaf() == nil {
 			return nil
@@ -164,10 +164,10 @@ func (s *Seen) each(test func(t *pki.TLS, leaf *pki.Certificate) string) rule.Fa
 // [rule.Rule.Differs]. Rows may be in any order that has causes first. That a name does not exist leaves no score,
 // unless the row has a weight, as where the server is a part of what is judged.
 //
-// The rules read the sources of this package: evidence lists in Unanswered what [Seen.Unanswered] does.
+// The rules read the sources of this package: evidence lists in Unanswered what [Observation.Unanswered] does.
 type Server[E any] struct {
-	Name string        // what titles call it after "the", such as "policy host"; empty: "host"
-	Seen func(E) *Seen // nil if the server was not asked: then no rule applies
+	Name        string               // what titles call it after "the", such as "policy host"; empty: "host"
+	Observation func(E) *Observation // nil if the server was not asked: then no rule applies
 }
 
 // Rules completes rules about facts.
@@ -180,7 +180,7 @@ func (k Server[E]) Rules(rows ...rule.Rule[E]) rule.Rules[E] {
 		}
 		r.Title, r.Requirement = cmp.Or(r.Title, k.named(f.title)), cmp.Or(r.Requirement, k.named(f.requirement))
 		r.Reads, r.HoldsWhenUnanswered = append(r.Reads, f.reads), f.applies != nil
-		r.When, r.Fails = k.when(f, r.When), func(e E) rule.Failures { return f.fails(k.Seen(e)) }
+		r.When, r.Fails = k.when(f, r.When), func(e E) rule.Failures { return f.fails(k.Observation(e)) }
 		if strings.Contains(f.advice, port) && r.Advice == "" {
 			r.Fails = k.advising(f)
 		}
@@ -205,7 +205,7 @@ const port = "{port}"
 // advising is the test of a fact, with an advice that names the port.
 func (k Server[E]) advising(f serverFact) func(E) rule.Failures {
 	return func(e E) rule.Failures {
-		s := k.Seen(e)
+		s := k.Observation(e)
 		failures := f.fails(s)
 		for i := range failures {
 			failures[i].Advice = cmp.Or(failures[i].Advice,
@@ -229,7 +229,7 @@ func NoDomain[E any](r rule.Rule[E]) rule.Rule[E] {
 // the evidence says in Unanswered.
 func (k Server[E]) when(f serverFact, row func(E) bool) func(E) bool {
 	return func(e E) bool {
-		s := k.Seen(e)
+		s := k.Observation(e)
 		if s == nil || row != nil && !row(e) {
 			return false
 		}
@@ -245,8 +245,8 @@ func (k Server[E]) named(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "{host}", name), "{Host}", phrase.Capitalize(name))
 }
 
-func ending(grade diag.Severity) func(*Seen) rule.Failures {
-	return func(s *Seen) rule.Failures {
+func ending(grade diag.Severity) func(*Observation) rule.Failures {
+	return func(s *Observation) rule.Failures {
 		return rule.FailEach(s.TLS, func(t *pki.TLS) rule.Failures {
 			leaf := t.Leaf()
 			if t.Err() != nil || Ends(leaf.NotBefore, leaf.NotAfter, s.Now) != grade {

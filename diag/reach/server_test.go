@@ -1,4 +1,4 @@
-package ground_test
+package reach_test
 
 import (
 	"crypto/tls"
@@ -14,8 +14,8 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/diag/fetch"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/input"
+	"github.com/diagkit/diagkit/diag/reach"
 	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
@@ -140,13 +140,13 @@ func TestServer(t *testing.T) {
 // Where port 80 refuses connections, it depends on HTTPS how grave that is.
 func TestSeePlain(t *testing.T) {
 	var plain, secure *fetch.Result
-	rules := ground.Server[*evidence]{Seen: func(e *evidence) *ground.Seen { return ground.SeePlain(plain, secure, e.now) }}.Rules(
-		rule.Rule[*evidence]{Fact: ground.Silent, Code: "a.unknown"},
-		rule.Rule[*evidence]{Fact: ground.Refused, Code: "a.connection"},
-		rule.Rule[*evidence]{Fact: ground.HTTPClosed, Code: "a.http.closed"},
-		rule.Rule[*evidence]{Fact: ground.HTTPSilent, Code: "a.http.unknown"},
-		rule.Rule[*evidence]{Fact: ground.Handshake, Code: "a.handshake"},
-		rule.Rule[*evidence]{Fact: ground.Expired, Code: "a.certificate.expired"},
+	rules := reach.Server[*evidence]{Observation: func(e *evidence) *reach.Observation { return reach.ObservePlain(plain, secure, e.now) }}.Rules(
+		rule.Rule[*evidence]{Fact: reach.Silent, Code: "a.unknown"},
+		rule.Rule[*evidence]{Fact: reach.Refused, Code: "a.connection"},
+		rule.Rule[*evidence]{Fact: reach.HTTPClosed, Code: "a.http.closed"},
+		rule.Rule[*evidence]{Fact: reach.HTTPSilent, Code: "a.http.unknown"},
+		rule.Rule[*evidence]{Fact: reach.Handshake, Code: "a.handshake"},
+		rule.Rule[*evidence]{Fact: reach.Expired, Code: "a.certificate.expired"},
 	)
 	const says = "Port 80 of example.com refuses connections"
 	verdicts := []diag.Verdict{}
@@ -169,7 +169,7 @@ func TestSeePlain(t *testing.T) {
 			w.HTTPS("example.com", ok)
 			w.Behave("192.0.2.1:80", diagtest.Unreachable)
 		}, "a.http.unknown", "Port 80 of example.com did not answer in time, while https://example.com/ answers: where http:// " +
-			"leads is not known.", ground.SilentAdvice},
+			"leads is not known.", reach.SilentAdvice},
 		{"both silent", "http://example.com/", func(w *diagtest.World) {
 			spoiled(diagtest.Unreachable)(w)
 			w.Behave("192.0.2.1:80", diagtest.Unreachable)
@@ -215,9 +215,9 @@ func TestSeePlain(t *testing.T) {
 // Rows may leave facts out; severity and suffix are those of the table unless the row says why not.
 func TestServerRows(t *testing.T) {
 	list := site.Rules(
-		rule.Rule[*evidence]{Fact: ground.Silent, Code: "a.unknown"},
-		rule.Rule[*evidence]{Fact: ground.NoAddress, Code: "a.address", Severity: diag.Info, Differs: "mail only", Advice: "Leave it."},
-		rule.Rule[*evidence]{Fact: ground.Refused, Code: "a.connection", Severity: diag.Info, When: func(*evidence) bool { return false }},
+		rule.Rule[*evidence]{Fact: reach.Silent, Code: "a.unknown"},
+		rule.Rule[*evidence]{Fact: reach.NoAddress, Code: "a.address", Severity: diag.Info, Differs: "mail only", Advice: "Leave it."},
+		rule.Rule[*evidence]{Fact: reach.Refused, Code: "a.connection", Severity: diag.Info, When: func(*evidence) bool { return false }},
 	)
 	require.Equal(t, diag.Info, list[1].Severity)
 	require.Equal(t, "Leave it.", list[1].Advice)
@@ -226,11 +226,11 @@ func TestServerRows(t *testing.T) {
 	require.Equal(t, diag.Unknown, list[0].StateIfFailed)
 	require.False(t, list[2].When(&evidence{page: new(fetch.Result)}))
 	for _, r := range slices.Concat(rules, list) {
-		require.True(t, strings.HasSuffix(string(r.Code), "."+ground.Specs[r.Fact].Suffix), r.Code)
+		require.True(t, strings.HasSuffix(string(r.Code), "."+reach.Specs[r.Fact].Suffix), r.Code)
 	}
-	unasked := ground.Server[*evidence]{Seen: func(*evidence) *ground.Seen { return nil }}
-	row := unasked.Rules(rule.Rule[*evidence]{Fact: ground.NoName, Code: "b.nxdomain"})[0]
+	unasked := reach.Server[*evidence]{Observation: func(*evidence) *reach.Observation { return nil }}
+	row := unasked.Rules(rule.Rule[*evidence]{Fact: reach.NoName, Code: "b.nxdomain"})[0]
 	require.False(t, row.When(nil))
 	require.Equal(t, "Host does not exist", row.Title)
-	require.Empty(t, (*ground.Seen)(nil).Unanswered())
+	require.Empty(t, (*reach.Observation)(nil).Unanswered())
 }

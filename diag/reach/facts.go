@@ -1,4 +1,4 @@
-// Package ground states the facts that every check that reaches a server meets: a name that does not exist, a host
+// Package reach states the facts that every check that reaches a server meets: a name that does not exist, a host
 // without an address, a refused connection, a certificate that is untrusted or about to expire. Each is a [Spec]
 // with its severity, code suffix and wording, so that no two operations report one fact differently (CONTRACT 1.7,
 // One fact, one severity).
@@ -6,7 +6,7 @@
 // Call [Server.Rules] for the rules about reaching a server. Any other rule that states such a fact names it in
 // [rule.Rule.Fact] and, where severity or suffix differ, says why in [rule.Rule.Differs]; a test over all operations
 // enforces it.
-package ground
+package reach
 
 import (
 	"crypto/tls"
@@ -31,8 +31,8 @@ const (
 	NoAddress        rule.Fact = "host has no address"             // the name exists without A and AAAA
 	NotPublic        rule.Fact = "address is not public"           // an address of a special-purpose registry
 	Refused          rule.Fact = "connection refused"              // the host says no to a connection, or the network does
-	HTTPClosed       rule.Fact = "port 80 is closed beside HTTPS"  // see [Seen].Closed
-	HTTPSilent       rule.Fact = "port 80 is silent beside HTTPS"  // see [Seen].Mute
+	HTTPClosed       rule.Fact = "port 80 is closed beside HTTPS"  // see [Observation].Closed
+	HTTPSilent       rule.Fact = "port 80 is silent beside HTTPS"  // see [Observation].Mute
 	NoRedirect       rule.Fact = "plain HTTP does not redirect"    // to HTTPS, which the site has
 	Handshake        rule.Fact = "TLS handshake failed"            // no TLS connection, for another reason than trust
 	Expired          rule.Fact = "certificate expired"             // the leaf; of another certificate: Untrusted
@@ -124,13 +124,13 @@ type serverFact struct {
 
 	reads   rule.Source
 	after   []rule.Fact // facts that make this one moot
-	applies func(*Seen) bool
-	fails   func(*Seen) rule.Failures
+	applies func(*Observation) bool
+	fails   func(*Observation) rule.Failures
 }
 
 // secured reports whether there was a connection over TLS, vouched whether there was one to be relied on.
-func secured(s *Seen) bool { return len(s.TLS) > 0 }
-func vouched(s *Seen) bool {
+func secured(s *Observation) bool { return len(s.TLS) > 0 }
+func vouched(s *Observation) bool {
 	return slices.ContainsFunc(s.TLS, func(t *pki.TLS) bool { return t.Err() == nil })
 }
 
@@ -138,7 +138,7 @@ var served = map[rule.Fact]serverFact{
 	NotLookedUp: {
 		title: "Address of the {host} could not be looked up", requirement: "The name servers answer for the {host}",
 		ref: "RFC 1034 section 4.3.1", advice: "Check that every name server of the domain answers, and try again.",
-		fails: func(s *Seen) rule.Failures {
+		fails: func(s *Observation) rule.Failures {
 			return s.said(s.Err != nil && s.Err.Unanswered && s.Err.Step == fetch.LookingUp)
 		},
 	},
@@ -146,13 +146,13 @@ var served = map[rule.Fact]serverFact{
 		title: "{Host} does not answer", requirement: "The {host} answers", ref: "RFC 9293 section 3.10.1",
 		advice: "Check the name servers, the server and the firewall in front of it, and try again.",
 		after:  []rule.Fact{NotLookedUp},
-		fails:  func(s *Seen) rule.Failures { return s.said(s.Err != nil && s.Err.Unanswered) },
+		fails:  func(s *Observation) rule.Failures { return s.said(s.Err != nil && s.Err.Unanswered) },
 	},
 	NoName: {
 		title: "{Host} does not exist", requirement: "The {host} exists", ref: "RFC 8020 section 2",
 		advice: "Check the spelling of the name, its DNS records and the registration of the domain.",
 		reads:  SourceServer,
-		fails: func(s *Seen) rule.Failures {
+		fails: func(s *Observation) rule.Failures {
 			return rule.FailIf(s.is(fetch.DNS) && s.Err.Missing, "%sThe DNS answers NXDOMAIN: %s does not exist.", s.Way,
 				s.Host).About(s.Host)
 		},
@@ -160,7 +160,7 @@ var served = map[rule.Fact]serverFact{
 	NoAddress: {
 		title: "{Host} has no address", requirement: "The {host} has an address", ref: "RFC 1035 section 3.4.1",
 		advice: "Publish an A or AAAA record for the {host}.", reads: SourceServer, after: []rule.Fact{NoName},
-		fails: func(s *Seen) rule.Failures {
+		fails: func(s *Observation) rule.Failures {
 			return rule.FailIf(s.is(fetch.DNS), "%s%s has neither an A nor an AAAA record.", s.Way, s.Host).
 				About(s.Host)
 		},
@@ -169,7 +169,7 @@ var served = map[rule.Fact]serverFact{
 		title: "Address of the {host} is not public", requirement: "The {host} has a public address",
 		ref: "RFC 6890 section 2.2", advice: "Give the {host} a public address.", reads: SourceServer,
 		after: []rule.Fact{NoName, NoAddress},
-		fails: func(s *Seen) rule.Failures {
+		fails: func(s *Observation) rule.Failures {
 			f := rule.FailIf(s.is(fetch.Blocked, fetch.Connecting),
 				"%s%s was not contacted: its address is not public, or the port is not allowed.", s.Way, s.Host).
 				About(s.Host)
@@ -184,7 +184,7 @@ var served = map[rule.Fact]serverFact{
 		ref:    "RFC 9293 section 3.5.2",
 		advice: "Start the server, have it listen on {port}, and open the port in the firewall.",
 		reads:  SourceServer, after: []rule.Fact{NoName, NoAddress, NotPublic},
-		fails: func(s *Seen) rule.Failures {
+		fails: func(s *Observation) rule.Failures {
 			f := s.said(s.is(fetch.Connect))
 			if len(f) > 0 && s.moved && s.Port == httpPort {
 				f[0].Advice = fmt.Sprintf("Redirect to https:// URLs, or have the server listen on port %d of %s.", s.Port, s.Host)
@@ -197,8 +197,8 @@ var served = map[rule.Fact]serverFact{
 		ref:    "RFC 9110 section 4.2.1",
 		advice: ClosedAdvice,
 		reads:  SourceServer, after: []rule.Fact{NoName, NoAddress, NotPublic, Refused},
-		applies: func(s *Seen) bool { return s.Plain && !s.Mute },
-		fails: func(s *Seen) rule.Failures {
+		applies: func(s *Observation) bool { return s.Plain && !s.Mute },
+		fails: func(s *Observation) rule.Failures {
 			return rule.FailIf(s.Closed, "Port 80 of %[1]s refuses connections, while https://%[1]s/ answers: an http:// link "+
 				"works only in clients that try HTTPS by themselves.", s.Host).About(s.Host)
 		},
@@ -206,8 +206,8 @@ var served = map[rule.Fact]serverFact{
 	HTTPSilent: {
 		title: "Port 80 does not answer", requirement: "Port 80 answers in time", ref: "RFC 9110 section 4.2.1",
 		advice: SilentAdvice, reads: SourceServer, after: []rule.Fact{NoName, NoAddress, NotPublic, Refused},
-		applies: func(s *Seen) bool { return s.Plain },
-		fails: func(s *Seen) rule.Failures {
+		applies: func(s *Observation) bool { return s.Plain },
+		fails: func(s *Observation) rule.Failures {
 			return rule.FailIf(s.Mute, "Port 80 of %[1]s did not answer in time, while https://%[1]s/ answers: where http:// "+
 				"leads is not known.", s.Host).About(s.Host)
 		},
@@ -219,13 +219,13 @@ var served = map[rule.Fact]serverFact{
 			"certificates/ssl/check say " +
 			"what clients fail on.",
 		reads: SourceServer, after: []rule.Fact{NoName, NoAddress, NotPublic, Refused},
-		fails: func(s *Seen) rule.Failures { return s.said(s.is(fetch.TLS, fetch.Handshaking)) },
+		fails: func(s *Observation) rule.Failures { return s.said(s.is(fetch.TLS, fetch.Handshaking)) },
 	},
 	Expired: {
 		title: "Certificate of the {host} has expired", requirement: "The certificate of the {host} has not expired",
 		ref: "RFC 5280 section 4.1.2.5", advice: "Renew the certificate and automate renewal.", reads: SourceServer,
 		applies: secured,
-		fails: func(s *Seen) rule.Failures {
+		fails: func(s *Observation) rule.Failures {
 			return s.each(func(t *pki.TLS, leaf *pki.Certificate) string {
 				if !leaf.Expired {
 					return ""
@@ -244,7 +244,7 @@ var served = map[rule.Fact]serverFact{
 		requirement: "The validity period of the certificate of the {host} has begun", ref: "RFC 5280 section 4.1.2.5",
 		advice: "Install a certificate that is valid now, and check the clock of the issuer.",
 		reads:  SourceServer, applies: secured,
-		fails: func(s *Seen) rule.Failures {
+		fails: func(s *Observation) rule.Failures {
 			return s.each(func(t *pki.TLS, leaf *pki.Certificate) string {
 				if !leaf.NotYetValid {
 					return ""
@@ -259,7 +259,7 @@ var served = map[rule.Fact]serverFact{
 		ref:    "RFC 9110 section 4.3.4",
 		advice: "Install a certificate from a public authority, together with its intermediate certificates.",
 		reads:  SourceServer, after: []rule.Fact{Expired, NotYetValid}, applies: secured,
-		fails: func(s *Seen) rule.Failures {
+		fails: func(s *Observation) rule.Failures {
 			return rule.FailEach(s.TLS, func(t *pki.TLS) rule.Failures {
 				if t.Trust == nil || t.Leaf() != nil && (t.Leaf().Expired || t.Leaf().NotYetValid) {
 					return nil
@@ -273,7 +273,7 @@ var served = map[rule.Fact]serverFact{
 		title: "Certificate does not cover the {host}", requirement: "The certificate covers the {host}",
 		ref: "RFC 9525 section 6.3", advice: "Get a certificate that lists the {host} as a subject alternative name.",
 		reads: SourceServer, applies: secured,
-		fails: func(s *Seen) rule.Failures {
+		fails: func(s *Observation) rule.Failures {
 			return s.each(func(t *pki.TLS, _ *pki.Certificate) string {
 				if t.Name == nil {
 					return ""
@@ -299,7 +299,7 @@ var served = map[rule.Fact]serverFact{
 		ref:    "RFC 9112 section 2.1",
 		advice: "Check what listens on {port}, and look for the reason in the log of the web server.",
 		reads:  SourceAnswer, after: []rule.Fact{NoName, NoAddress, NotPublic, Refused, Handshake},
-		fails: func(s *Seen) rule.Failures { // or redirects to what is no URL of the web
+		fails: func(s *Observation) rule.Failures { // or redirects to what is no URL of the web
 			f := s.said(s.is(fetch.Protocol) || s.is(fetch.Blocked, fetch.Answering))
 			if _, unframed := errors.AsType[*fetch.HeadError](s.failure()); unframed {
 				f[0].Advice = "Send one Content-Length, the number of bytes of the body, or Transfer-Encoding: chunked without it."
@@ -312,8 +312,8 @@ var served = map[rule.Fact]serverFact{
 		ref: "RFC 9112 section 5",
 		advice: "Correct the line where it is made: the application, a plug-in, or the configuration of the web server or " +
 			"proxy.",
-		reads: SourceAnswer, applies: func(s *Seen) bool { return len(s.Hops) > 0 },
-		fails: func(s *Seen) rule.Failures {
+		reads: SourceAnswer, applies: func(s *Observation) bool { return len(s.Hops) > 0 },
+		fails: func(s *Observation) rule.Failures {
 			return rule.FailEach(s.Hops, func(h fetch.Hop) rule.Failures {
 				return rule.FailEach(h.Faults, func(f fetch.HeadFault) rule.Failures {
 					return rule.FailIf(!f.Obsolete(), "%s", f.Sentence()).About(fmt.Sprintf("hop %d", h.Index))
@@ -327,8 +327,8 @@ var served = map[rule.Fact]serverFact{
 		advice: "Open the URL in a browser to see where it leads. Keep URLs below 8,000 octets: many clients and " +
 			"servers take " +
 			"no more.",
-		applies: func(s *Seen) bool { return len(s.Hops) > 0 },
-		fails: func(s *Seen) rule.Failures {
+		applies: func(s *Observation) bool { return len(s.Hops) > 0 },
+		fails: func(s *Observation) rule.Failures {
 			if !s.beyond() {
 				return nil
 			}
@@ -342,7 +342,7 @@ var served = map[rule.Fact]serverFact{
 		title: "{Host} uses an obsolete TLS version", requirement: "The {host} uses TLS 1.2 or later",
 		ref: "RFC 8996 section 1", advice: "Enable TLS 1.2 and 1.3: current clients refuse older versions.",
 		reads: SourceServer, applies: secured,
-		fails: func(s *Seen) rule.Failures {
+		fails: func(s *Observation) rule.Failures {
 			return rule.FailEach(s.TLS, func(t *pki.TLS) rule.Failures {
 				old := t.Version == tls.VersionName(tls.VersionTLS10) || t.Version == tls.VersionName(tls.VersionTLS11)
 				return rule.FailIf(old, "%s agreed on %s.", t.ServerName, t.Version).About(t.ServerName)
