@@ -298,7 +298,7 @@ func uniqueMembers(d *json.Decoder) error {
 			}
 			lower := strings.ToLower(name.(string)) // encoding/json takes names whatever their case
 			if seen[lower] {
-				return fmt.Errorf("the member %.40q stands twice", name)
+				return fmt.Errorf("the member %.40q appears twice", name)
 			}
 			seen[lower] = true
 		}

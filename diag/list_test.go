@@ -55,7 +55,7 @@ func TestDecodeList(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a": 1}`:          "",
 		`{"a": 1, "x": 2}`:  "unknown field",
-		`{"a": 1, "A": 2}`:  "stands twice",
+		`{"a": 1, "A": 2}`:  "appears twice",
 		`{"a": 1} []`:       "something follows",
 		"{\"a\": 1, \"\xff": "UTF-8",
 		``:                  "EOF",

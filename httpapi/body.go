@@ -65,7 +65,7 @@ func bodyReadProblem(err error) *failure {
 	f := invalidRequestProblem(http.StatusBadRequest, reasonMalformed, "The body could not be read to its end.")
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		f = invalidRequestProblem(http.StatusRequestTimeout, reasonBodyTimeout,
-			"The body did not arrive in time. Send the request again, and the whole body at once.")
+			"The body did not arrive in time. Send the request again with the whole body.")
 	}
 	f.cause = err
 	return f

@@ -26,7 +26,7 @@ func TestCodesAreUnique(t *testing.T) {
 		own := map[diag.Code]bool{}
 		for _, r := range ep.Rules() {
 			require.Regexp(t, `^[a-z0-9_]+(\.[a-z0-9_]+)+$|^cert_[a-z_]+$`, string(r.Code))
-			require.False(t, own[r.Code], "%s: %s stands twice", ep.Path, r.Code)
+			require.False(t, own[r.Code], "%s: %s appears twice", ep.Path, r.Code)
 			own[r.Code] = true
 			if before, ok := known[r.Code]; ok {
 				require.Equal(t, before, r)

@@ -33,7 +33,7 @@ func TestDocumentsOperations(t *testing.T) {
 		fmt.Fprintf(&b, "| `%s %s` | `%s(%s)` | [%s](../../%s) | `diag %s` | %s |\n", ep.Method, ep.Path, function,
 			signature(reflect.TypeOf(ep.Operation.function)), folder, folder, ep.Name(), strings.Join(short[ep.Name()], ", "))
 	}
-	fmt.Fprintf(&b, "\nThe paths of packages stand behind `%s`. Given a record instead of a domain, as in\n`diag spf 'v=spf1 mx -all'`, "+
+	fmt.Fprintf(&b, "\nThe paths of packages are below `%s`. Given a record instead of a domain, as in\n`diag spf 'v=spf1 mx -all'`, "+
 		"the short commands `spf`, `dkim`, `dmarc` and `bimi` are the validators; given an address, `whois`\nand `rdap` are "+
 		"`ip/whois`, and `host` is `ip/nslookup`.\n", modulePath)
 	goldenFile(t, "operations.md", b.Bytes())

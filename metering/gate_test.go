@@ -247,9 +247,11 @@ func TestAdmitLimiterFault(t *testing.T) {
 }
 
 func TestNewGateRefuses(t *testing.T) {
-	_, err := NewGate(t.Context(), GateConfig{})
-	isTrue(t, err != nil)
-	_, err = NewGate(t.Context(), GateConfig{Store: newFakeStore(), Plans: Plans{"x": {}}})
+	func() {
+		defer func() { isTrue(t, recover() == "metering: GateConfig.Store is nil") }()
+		_, _ = NewGate(t.Context(), GateConfig{})
+	}()
+	_, err := NewGate(t.Context(), GateConfig{Store: newFakeStore(), Plans: Plans{"x": {}}})
 	isTrue(t, err != nil)
 }
 

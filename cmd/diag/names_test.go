@@ -72,7 +72,7 @@ func TestFileOfNoKind(t *testing.T) {
 	require.NoError(t, os.WriteFile(name, []byte("notes"), 0o600))
 	s := newSession(nil)
 	assert.Equal(t, exitUsage, s.run(t.Context(), []string{name}))
-	assert.Contains(t, s.err.String(), "diag: "+name+": is none of: a message, ")
+	assert.Contains(t, s.err.String(), "diag: "+name+": is not one of: a message, ")
 	s = newSession(nil)
 	assert.Equal(t, exitUsage, s.run(t.Context(), []string{"folder/gone.pem"}))
 	assert.Contains(t, s.err.String(), "diag: file folder/gone.pem not found; ")

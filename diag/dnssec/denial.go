@@ -280,7 +280,7 @@ func (d *denials) nxdomain(n name) statusCause {
 // wildcard says whether the zone proves that there is nothing closer to a name than the wildcard below
 // its ancestor with so many labels (RFC 4035 section 5.3.4, RFC 5155 section 8.8).
 func (d *denials) wildcard(n name, labels int) statusCause {
-	f := d.judge("that the wildcard may stand in for "+n.String(), n.String(), func(p prover) outcome {
+	f := d.judge("that the wildcard may answer for "+n.String(), n.String(), func(p prover) outcome {
 		if e, ok := p.closer(n, labels); ok {
 			return e.outcome()
 		}

@@ -75,7 +75,7 @@ func Convert(req Request) (*Report, error) {
 	switch req.To {
 	case "", auto, ascii, Unicode:
 	default:
-		return nil, input.Invalid("to", "%.40q is none of auto, ascii, unicode", string(req.To))
+		return nil, input.Invalid("to", "%.40q is not one of auto, ascii, unicode", string(req.To))
 	}
 	return report(req, examine(req.Domain)), nil
 }

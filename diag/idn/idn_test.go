@@ -224,7 +224,7 @@ func TestUnseenCharacters(t *testing.T) {
 		"bü\u00ADcher.example": "U+00AD SOFT HYPHEN was left out, which IDNA ignores. It is character 3 of the name.",
 		"a.g\u200Eoogle.com":   "In the label \"g\\u200eoogle\": Names may not have U+200E LEFT-TO-RIGHT MARK. It is character 4 of the name.",
 		"google\u00A0.com":     "The label \"google\\u00a0\" has the character ' ', typed as U+00A0 NO-BREAK SPACE. It is character 7 of the name.",
-		"a\u200Db.example":     "In the label \"a\\u200db\": U+200D ZERO WIDTH JOINER stands where it changes nothing. It is character 2 of the name.",
+		"a\u200Db.example":     "In the label \"a\\u200db\": U+200D ZERO WIDTH JOINER is where it changes nothing. It is character 2 of the name.",
 		"a／b.example":          "The label \"a／b\" has the character '/', typed as U+FF0F '／'.",
 		"127.0.0.1":            "It is the IPv4 address 127.0.0.1.",
 		"1２7.1":                "Its last label is a number: browsers take the name for the IPv4 address 127.0.0.1.",
@@ -293,7 +293,7 @@ func TestLookalikesAreAllowedInNames(t *testing.T) {
 	for ascii, list := range lookalikes() {
 		for _, r := range list {
 			if s, _ := table().statusOf(r); s != valid || seen[r] {
-				t.Errorf("%U of %q is not allowed, or stands twice", r, ascii)
+				t.Errorf("%U of %q is not allowed, or appears twice", r, ascii)
 			}
 			seen[r] = true
 		}

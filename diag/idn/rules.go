@@ -190,7 +190,7 @@ var rules = rule.Rules[*evidence]{{
 }, {
 	Code: "idn.label.confusable", Severity: rule.Warning, Ref: "UTS #39 section 4",
 	Title: "Confusable with an ASCII label", Requirement: "No label is confusable with an ASCII one",
-	Advice: "Check who holds the name: it can hardly be told from the ASCII one by eye.", When: international,
+	Advice: "Check who holds the name: it can hardly be distinguished from the ASCII one by eye.", When: international,
 	Fails: each(func(e *evidence, i int) string {
 		if e.labels[i].ConfusableWith == "" {
 			return ""

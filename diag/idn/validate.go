@@ -62,7 +62,7 @@ func (l *label) checkRune(p *properties, r rune) {
 	case disallowed:
 		l.failAt(notAllowed, r, "Names may not have %s.", input.DescribeRune(r))
 	default:
-		l.fail(notCanonical, "%q decodes to text with %s, which stands for other text.", l.source, input.DescribeRune(r))
+		l.fail(notCanonical, "%q decodes to text with %s, which is another form of other text.", l.source, input.DescribeRune(r))
 	}
 }
 
@@ -75,7 +75,7 @@ func (l *label) checkJoiner(p *properties, rs []rune, i int) {
 	if rs[i] == zwnj && p.joinsBefore(rs[:i]) && p.joinsAfter(rs[i+1:]) {
 		return
 	}
-	l.failAt(badJoiner, rs[i], "%s stands where it changes nothing.", input.DescribeRune(rs[i]))
+	l.failAt(badJoiner, rs[i], "%s is where it changes nothing.", input.DescribeRune(rs[i]))
 }
 
 // joinsBefore reports whether the text ends with a letter that joins to the next one.
@@ -176,15 +176,15 @@ func contextOf(rs []rune, i int) string {
 	}
 	switch r := rs[i]; {
 	case r == '·' && !(0 < i && i+1 < len(rs) && rs[i-1] == 'l' && rs[i+1] == 'l'):
-		return "does not stand between two letters l"
+		return "is not between two letters l"
 	case r == '\u0375' && !slices.Contains(script(i+1), "Greek"):
-		return "does not stand before a Greek letter"
+		return "is not followed by a Greek letter"
 	case (r == '\u05F3' || r == '\u05F4') && !slices.Contains(script(i-1), "Hebrew"):
-		return "does not stand behind a Hebrew letter"
+		return "does not follow a Hebrew letter"
 	case r == '・' && !slices.ContainsFunc(scriptsOf(string(rs)), isJapanese):
-		return "stands in a label without Japanese characters"
+		return "is in a label without Japanese characters"
 	case '\u0660' <= r && r <= '\u0669' && within('\u06F0', '\u06F9'):
-		return "stands beside digits of the other Arabic kind"
+		return "is mixed with digits of the other Arabic kind"
 	}
 	return ""
 }

@@ -129,8 +129,8 @@ func TestParseDomainRefuses(t *testing.T) {
 		"com\u200B":                    "the invisible character U+200B ZERO WIDTH SPACE at character 4",
 		"bücher\u200B.example":         "give bücher.example",
 		"نامه\u200Cای.example\u200B":   "at character 16, give نامه\u200Cای.example",
-		"\u0301a.com":                  "must not stand together", // begins with a combining mark
-		"אa.com":                       "must not stand together", // RFC 5893 section 2
+		"\u0301a.com":                  "must not be combined", // begins with a combining mark
+		"אa.com":                       "must not be combined", // RFC 5893 section 2
 		"א.1a":                         "directions",
 		"a\u202Eb.com":                 "U+202E RIGHT-TO-LEFT OVERRIDE at character 2, give ab.com",
 	}

@@ -206,7 +206,7 @@ func conversionFault(labels []string, err error) error {
 				return fmt.Errorf("it must not contain %q (%U)", c, c)
 			}
 		}
-		return fmt.Errorf("%.80q has characters that must not stand together", l)
+		return fmt.Errorf("%.80q has characters that must not be combined", l)
 	}
 	return fmt.Errorf("it mixes directions of writing (%w)", err)
 }

@@ -101,7 +101,7 @@ func parseURL(s string) (URL, error) {
 		return URL{}, ErrURLLong
 	}
 	if _, err := url.Parse(u.text); err != nil {
-		return URL{}, errors.New("it has a character where it must not stand")
+		return URL{}, errors.New("it has a character where it is not allowed")
 	}
 	return u, nil
 }
@@ -292,7 +292,7 @@ func (u *URL) UnmarshalText(text []byte) (err error) {
 	if m := twiceSchemed().FindStringSubmatch(s); m != nil {
 		rest := m[2] + m[3] + m[4]
 		shown := strings.TrimPrefix(withoutUser("//"+rest), "//")
-		return Invalid("url", "%.300q is not a URL to fetch: the scheme stands twice, give %.300s",
+		return Invalid("url", "%.300q is not a URL to fetch: the scheme appears twice, give %.300s",
 			strings.TrimSuffix(s, rest)+shown, strings.ToLower(m[1])+"://"+shown)
 	}
 	if *u, err = ParseURL(s); err != nil {

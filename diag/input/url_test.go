@@ -325,7 +325,7 @@ func TestURLWithTwoSchemes(t *testing.T) {
 			require.NoError(t, err, in)
 			continue
 		}
-		require.ErrorContains(t, err, "the scheme stands twice, "+give, in)
+		require.ErrorContains(t, err, "the scheme appears twice, "+give, in)
 		require.NotContains(t, err.Error(), "a:b")
 	}
 }

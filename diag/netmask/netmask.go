@@ -174,7 +174,7 @@ func parseMask(field, s string) (int, error) {
 	}
 	ones := bits.LeadingZeros32(^mask)
 	if mask<<ones != 0 {
-		return 0, input.Invalid(field, "the mask %q is not contiguous: its ones must all stand together at one end", s)
+		return 0, input.Invalid(field, "the mask %q is not contiguous: its ones must all be together at one end", s)
 	}
 	return ones, nil
 }

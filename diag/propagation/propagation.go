@@ -46,7 +46,7 @@ type Report struct {
 	Summary       Summary       `json:"summary" doc:"how far the records have got"`
 	Partial       bool          `json:"partial" doc:"whether something could not be learned: a resolver or an authoritative server did not reply"`
 	diag.Timing
-	Findings []diag.Finding `json:"findings" doc:"what stands in the way, the worst first"`
+	Findings []diag.Finding `json:"findings" doc:"what prevents it, the worst first"`
 }
 
 // Rules describes the rules behind the findings.
@@ -212,10 +212,10 @@ func choose(vantages []Vantage, ids []string) ([]*probe, error) {
 	for i, id := range ids {
 		at := slices.Index(names, id)
 		if at < 0 {
-			return nil, input.Invalid(fmt.Sprintf("resolvers[%d]", i), "%.40q is none of %s", id, strings.Join(names, ", "))
+			return nil, input.Invalid(fmt.Sprintf("resolvers[%d]", i), "%.40q is not one of %s", id, strings.Join(names, ", "))
 		}
 		if slices.Contains(ids[:i], id) {
-			return nil, input.Invalid(fmt.Sprintf("resolvers[%d]", i), "%q stands twice", id)
+			return nil, input.Invalid(fmt.Sprintf("resolvers[%d]", i), "%q appears twice", id)
 		}
 		probes = append(probes, &probe{vantage: vantages[at], transport: vantages[at].Transport})
 	}

@@ -56,7 +56,7 @@ func ParseVantages(data []byte) ([]Vantage, error) {
 	for i, v := range list {
 		err := v.check()
 		if err == nil && seen[v.ID] {
-			err = errors.New("the id stands twice")
+			err = errors.New("the id appears twice")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("vantages: number %d (%.40q): %w", i+1, v.ID, err)

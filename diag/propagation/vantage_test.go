@@ -82,7 +82,7 @@ func TestParseVantages(t *testing.T) {
 			`"192.0.2.1:853","192.0.2.2:8853"`), "the same port"},
 		{"bad path", `[{"id":"a","name":"A","transport":"doh","tls_name":"dns.example","path":"p?x"}]`, "is none"},
 		{"twice", strings.TrimSuffix(good(""), "]") + "," + strings.TrimPrefix(good(""), "["),
-			`number 2 ("a"): the id stands twice`},
+			`number 2 ("a"): the id appears twice`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -96,8 +96,8 @@ const ClosedAdvice = "Listen on port 80 and redirect to https:// with 301 or 308
 	"HTTPS first, old links and other clients do not."
 
 // SilentAdvice is the advice wherever port 80 does not answer beside an HTTPS site.
-const SilentAdvice = "Let port 80 redirect to https:// or refuse connections at once: while it is silent, old links " +
-	"hang."
+const SilentAdvice = "Let port 80 redirect to https:// or refuse connections immediately: while it is silent, old " +
+	"links hang."
 
 const day = 24 * time.Hour
 

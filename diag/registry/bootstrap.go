@@ -79,7 +79,7 @@ func parseLists(data []byte) (map[string]list, error) {
 	}
 	for kind, text := range members {
 		if !slices.Contains(kinds, kind) {
-			return nil, fmt.Errorf("%.40q is none of %s", kind, strings.Join(kinds, ", "))
+			return nil, fmt.Errorf("%.40q is not one of %s", kind, strings.Join(kinds, ", "))
 		}
 		var l list
 		if err := json.Unmarshal(text, &l); err != nil {

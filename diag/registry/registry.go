@@ -25,7 +25,7 @@ type DomainReport struct {
 	diag.Text
 	Domain           diag.Domain  `json:"domain" doc:"the domain asked about"`
 	DomainUnicode    string       `json:"domain_unicode,omitempty" doc:"the same in Unicode, if different"`
-	RegisteredDomain string       `json:"registered_domain" doc:"the part of it that somebody registers"`
+	RegisteredDomain string       `json:"registered_domain" doc:"the registrable part of it"`
 	Registered       *bool        `json:"registered,omitempty" doc:"whether the domain is registered; absent if the registry gave no answer that can be read"`
 	Protocol         Protocol     `json:"protocol" doc:"protocol of the answer"`
 	Servers          []string     `json:"servers" doc:"who answered: URLs for RDAP, hosts for WHOIS, the registry first"`

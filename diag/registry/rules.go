@@ -35,7 +35,7 @@ var domainRules = rule.Rules[*domainEvidence]{{
 }, {
 	Code: "rdap.domain.unregistered", Severity: diag.Warning, StateIfFailed: diag.Missing, Ref: "RFC 7480 section 5.3",
 	Title: "Domain not registered", Requirement: "The domain is registered",
-	Advice: "Register the domain before somebody else does, if it is meant to be yours.",
+	Advice: "Register the domain before someone else does, if it is meant to be yours.",
 	When:   func(e *domainEvidence) bool { return e.outcome == found || e.outcome == absent },
 	Fails: func(e *domainEvidence) rule.Failures {
 		return rule.FailIf(e.outcome == absent, "The registry says that %s is not registered.", e.name)
@@ -322,7 +322,7 @@ var ipRules = rule.Rules[*ipEvidence]{{
 }, {
 	Code: "ipwhois.address.special", Severity: diag.Info, Ref: "RFC 6890 section 2.2",
 	Title: "Special-purpose address", Requirement: "The address is not a special-purpose one",
-	Advice: "Ask whoever runs the network: registries hold no data about such addresses.",
+	Advice: "Ask the operator of the network: registries hold no data about such addresses.",
 	Fails: func(e *ipEvidence) rule.Failures {
 		if e.purpose == nil || e.asked() && e.outcome != absent {
 			return nil
@@ -331,7 +331,7 @@ var ipRules = rule.Rules[*ipEvidence]{{
 			e.block, e.purpose.RFC, e.purpose.Name)}
 		if ip, ok := embeddedIPv4(e.block, e.ip.Addr); ok {
 			f.Detail += fmt.Sprintf(" It stands for the IPv4 address %s.", ip)
-			f.Advice = fmt.Sprintf("Look up %s instead: whoever holds it is behind this address.", ip)
+			f.Advice = fmt.Sprintf("Look up %s instead: its holder is behind this address.", ip)
 		}
 		return rule.Failures{f}
 	},

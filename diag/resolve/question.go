@@ -51,7 +51,7 @@ func (r *Request) check() error {
 	}
 	switch {
 	case r.Class != "" && !slices.Contains(r.Class.Values(), string(r.Class)):
-		return input.Invalid("qclass", "%.40q is none of %s", string(r.Class), strings.Join(r.Class.Values(), ", "))
+		return input.Invalid("qclass", "%.40q is not one of %s", string(r.Class), strings.Join(r.Class.Values(), ", "))
 	case r.IPVersion != 0 && r.IPVersion != 4 && r.IPVersion != 6:
 		return input.Invalid("ip_version", "must be 4 or 6")
 	}
@@ -79,7 +79,7 @@ func (r *Request) checkServer() error {
 			return input.Invalid("transport", "%s is spoken to the public resolvers alone", r.Transport)
 		}
 	default:
-		return input.Invalid("transport", "%.40q is none of udp, tcp, dot, doh", string(r.Transport))
+		return input.Invalid("transport", "%.40q is not one of udp, tcp, dot, doh", string(r.Transport))
 	}
 	if r.Class == Chaos && (iterating || r.Trace) {
 		return input.Invalid("qclass", "CH is asked of one server, and not found by iterating from the root servers")

@@ -207,7 +207,7 @@ var reverseRules = rule.Rules[*reverseEvidence]{{
 	Fails: func(e *reverseEvidence) rule.Failures {
 		return rule.FailIf(
 			len(e.hosts) > manyNames,
-			"The address has %d PTR records. Many receivers look at the first %d only.",
+			"The address has %d PTR records. Many receivers read the first %d only.",
 			len(e.hosts),
 			manyNames,
 		)

@@ -306,7 +306,7 @@ func (rules Rules[E]) Check() error {
 			what string
 		}{
 			{!r.Code.wellFormed(), "the code is not words in lower case joined by dots"},
-			{seen[r.Code], "the code stands twice"},
+			{seen[r.Code], "the code appears twice"},
 			{r.Requirement == "" || strings.HasSuffix(r.Requirement, "."),
 				"the requirement is missing or ends with a full stop"},
 			{r.Title == "" || len([]rune(r.Title)) > maxTitle || strings.HasSuffix(r.Title, "."), "the title is missing, " +
@@ -316,8 +316,8 @@ func (rules Rules[E]) Check() error {
 			{r.Severity < Info || r.Severity > Critical, "the severity is unknown"},
 			{!r.state().known(), "the state is unknown"},
 			{r.StateIfFailed == Unknown && r.Weight > 0, "what means unknown cannot have a weight"},
-			{slices.ContainsFunc(r.DependsOn, func(c Code) bool { return !seen[c] }), "it depends on a rule that does " +
-				"not stand before it"},
+			{slices.ContainsFunc(r.DependsOn, func(c Code) bool { return !seen[c] }), "it depends on a rule that is " +
+				"not earlier in the table"},
 		} {
 			if f.is {
 				faults = append(faults, fmt.Errorf("rule %d (%s): %s", i, r.Code, f.what))

@@ -431,10 +431,10 @@ func TestRulesCheck(t *testing.T) {
 	tests := map[string]func(*Rule[failing]){
 		"words in lower case":  func(r *Rule[failing]) { r.Code = "T.good" },
 		"joined by dots":       func(r *Rule[failing]) { r.Code = "good" },
-		"stands twice":         func(r *Rule[failing]) { r.Code = "t.good" },
+		"appears twice":        func(r *Rule[failing]) { r.Code = "t.good" },
 		"the requirement":      func(r *Rule[failing]) { r.Requirement = "A sentence." },
 		"the title is missing": func(r *Rule[failing]) { r.Title = strings.Repeat("x", maxTitle+1) },
-		"before it":            func(r *Rule[failing]) { r.DependsOn = []Code{"t.bad"} },
+		"earlier in the table": func(r *Rule[failing]) { r.DependsOn = []Code{"t.bad"} },
 		"no test":              func(r *Rule[failing]) { r.Fails = nil },
 		"below 0":              func(r *Rule[failing]) { r.Weight = -1 },
 		"severity":             func(r *Rule[failing]) { r.Severity = 4 },

@@ -194,7 +194,7 @@ func (Priority) Values() []string { return kit.Values(High, Medium, Low) }
 
 // A Recommendation is something to do, the most urgent first.
 type Recommendation struct {
-	Code           Code     `json:"code" doc:"rule that it mends"`
+	Code           Code     `json:"code" doc:"rule that it fulfills"`
 	Priority       Priority `json:"priority" doc:"how urgent it is"`
 	Title          string   `json:"title" maxlen:"70" doc:"the fault in a few words"`
 	Detail         string   `json:"detail" doc:"what to do"`

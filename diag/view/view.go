@@ -294,7 +294,7 @@ type Drawing struct {
 
 // A Row is a node, a link, a line or a bar.
 type Row struct {
-	Cells  []string `json:"cells" doc:"the label, and what stands in columns behind it"`
+	Cells  []string `json:"cells" doc:"the label, and the columns after it"`
 	Depth  int      `json:"depth,omitempty" doc:"in a tree: how many levels below the root"`
 	Mark   Mark     `json:"mark,omitempty" doc:"how it stands"`
 	Note   string   `json:"note,omitempty" doc:"why it is marked, or what else is remarkable"`

@@ -43,7 +43,7 @@ var caaCases = []struct {
 	{"misspelt and critical", `128 isue "letsencrypt.org"`, "caa",
 		`The CAA record 128 isue "letsencrypt.org" of example.com is critical, and no authority knows the property ` +
 			`isue, which ` +
-			`probably stands for issue: no authority may issue`, `128 issue "letsencrypt.org"`},
+			`probably means issue: no authority may issue`, `128 issue "letsencrypt.org"`},
 	{"unknown and critical", `128 tbs "x"`, "caa", "", ""},
 	{"unknown", `0 tbs "x"; 0 issue "letsencrypt.org"`, "caa.unknown", "", ""},
 

@@ -31,7 +31,7 @@ var caaRules = rule.Rules[*evidence]{{
 		}
 		text = "is critical, and no authority knows the property " + phrase.Quote(r.Tag)
 		if meant := meantCAA(r.Tag); meant != "" {
-			text, advice = text+", which probably stands for "+meant, "Write "+meant+" in place of "+phrase.Quote(r.Tag)+"."
+			text, advice = text+", which probably means "+meant, "Write "+meant+" in place of "+phrase.Quote(r.Tag)+"."
 		}
 		return text + ": no authority may issue certificates for the domain", advice
 	}),

@@ -259,7 +259,7 @@ func (e *evidence) deletion() (requested bool, fault string) {
 	}
 	switch {
 	case requested && keys > 0:
-		return true, "stands beside " + phrase.Count(keys, "record") + " of keys"
+		return true, "is beside " + phrase.Count(keys, "record") + " of keys"
 	case requested && odd:
 		return true, "has other fields that are not 0"
 	}

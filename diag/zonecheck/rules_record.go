@@ -163,7 +163,7 @@ var aliasRules = rule.Rules[*evidence]{{
 }, {
 	Code: "zone.alias.dangling", Severity: diag.Warning, Weight: 2, Ref: "RFC 1912 section 2.4",
 	Title: "Dangling CNAME", Requirement: "No CNAME leads to a name that does not exist",
-	Advice: "Remove the CNAME: whoever registers the name that it leads to can answer for yours.", When: followed,
+	Advice: "Remove the CNAME: anyone who registers its target can answer for yours.", When: followed,
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailEach(e.Chains, func(c survey.Chain) rule.Failures {
 			if !c.NXDomain || len(c.Targets) == 0 || e.misreadAlias(c) != "" || e.lacksDot(c.End()) {

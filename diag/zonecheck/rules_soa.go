@@ -117,7 +117,7 @@ const (
 var timerRules = rule.Rules[*evidence]{{
 	Code: "zone.soa.refresh.short", Severity: diag.Warning, Weight: 1, Ref: "Zonemaster ZONE02, RFC 1912 section 2.2",
 	Title: "Refresh time below 20 minutes", Requirement: "The refresh time is at least 20 minutes",
-	Advice: "Raise the refresh time: NOTIFY tells secondaries about changes at once.",
+	Advice: "Raise the refresh time: NOTIFY tells secondaries about changes immediately.",
 	Fails:  below(refresh, leastRefresh),
 }, {
 	Code: "zone.soa.retry.short", Severity: diag.Warning, Weight: 1, Ref: "Zonemaster ZONE04, RFC 1912 section 2.2",

@@ -136,7 +136,7 @@ func TestTargetAdvice(t *testing.T) {
 		{"dangling in no top-level domain", alias("shop.internal."), "zone.alias.dangling", "top-level domain", ""},
 		{"dangling without a domain", alias("shop."), "zone.alias.dangling", "without the final dot", ""},
 		{"MX without a domain", mailAt("example.com. MX 10 mx."), "zone.mx.address", "with its domain", ""},
-		{"dangling elsewhere", alias("shop.example.net."), "zone.alias.dangling", "whoever registers", ""},
+		{"dangling elsewhere", alias("shop.example.net."), "zone.alias.dangling", "anyone who registers", ""},
 		{"MX is a URL", mailAt("example.com. MX 10 https://mx.example.net."), "zone.mx.name", "without a scheme", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

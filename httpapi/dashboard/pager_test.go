@@ -94,7 +94,7 @@ func TestManyKeys(t *testing.T) {
 	last := b.get("/dashboard/keys?q=customer&state=active&page=4")
 	assert.Len(t, names(last), 15)
 	before := last.Find("nav.pages a[rel=prev]").AttrOr("href", "")
-	assert.Equal(t, "/dashboard/keys?page=3&q=customer&state=active", before, "filters stand in the address")
+	assert.Equal(t, "/dashboard/keys?page=3&q=customer&state=active", before, "filters are in the address")
 	assert.Equal(t, "customer", last.Find("#q").AttrOr("value", ""))
 	none := b.get("/dashboard/keys?q=%3Cscript%3E")
 	wellFormed(t, "no key", none)

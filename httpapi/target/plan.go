@@ -80,7 +80,7 @@ const newTTL = 3600
 // servers stay the same, so that steps of their operators are named and their effect is not computed.
 func MakePlan(ctx context.Context, env *diag.Env, t Target, o Options) (*Plan, error) {
 	if t.Kind != Domain {
-		return nil, input.Invalid("target", "a plan is made for a domain: %.100q is none", t.Text)
+		return nil, input.Invalid("target", "a plan is made for a domain: %.100q is not one", t.Text)
 	}
 	ctx, env = compose.WithMemory(ctx), env.Cached()
 	w := Run(ctx, t, o, Local(env), nil)

@@ -333,7 +333,7 @@ func Content(data []byte) (Target, error) {
 		}
 		return file("mail/header-analyze", "message_base64", encoded())
 	}
-	return Target{}, input.Invalid("target", "the file is none of: a message, a DMARC or TLS report, "+
+	return Target{}, input.Invalid("target", "the file is not one of: a message, a DMARC or TLS report, "+
 		"a certificate or signing request, an image with a QR code, the text of a record")
 }
 

@@ -150,7 +150,7 @@ func (w *Watches) validateSettings(ctx context.Context, account metering.Account
 	all := w.Checks()
 	for i, name := range s.Checks {
 		if !slices.Contains(all, name) {
-			fault(fmt.Sprintf("checks[%d]", i), "%.64q is none of %s", name, strings.Join(all, ", "))
+			fault(fmt.Sprintf("checks[%d]", i), "%.64q is not one of %s", name, strings.Join(all, ", "))
 		}
 	}
 	if chosen := s.Checks; len(chosen) == 0 {

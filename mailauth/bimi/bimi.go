@@ -109,8 +109,8 @@ type Fields struct {
 	Valid              bool                    `json:"valid" doc:"whether receivers can use the record: there is one, without an error"`
 	Version            string                  `json:"version,omitempty" doc:"version of the record" example:"BIMI1"`
 	Declined           bool                    `json:"declined" doc:"whether the record declines BIMI"`
-	LogoURL            string                  `json:"logo_url,omitempty" doc:"address of the logo as it stands in l"`
-	CertificateURL     string                  `json:"certificate_url,omitempty" doc:"address of the certificate as it stands in a"`
+	LogoURL            string                  `json:"logo_url,omitempty" doc:"address of the logo as written in l"`
+	CertificateURL     string                  `json:"certificate_url,omitempty" doc:"address of the certificate as written in a"`
 	LocalPartSelectors *[]string               `json:"local_part_selectors,omitempty" doc:"beginnings of local parts that are selectors of their own (lps), empty if all are; absent without lps"`
 	AvatarPreference   record.AvatarPreference `json:"avatar_preference,omitempty" doc:"what mailboxes that have an avatar of the sender are to show (avp)"`
 	ParsedTags         []ParsedTag             `json:"parsed_tags" doc:"tags of the record"`

@@ -158,7 +158,7 @@ var dmarcRules = rule.Rules[*evidence]{{
 	Code: "bimi.dmarc.testing", Weight: 4,
 	Title: "DMARC policy is in test mode (t=y)", Requirement: "The DMARC policy is not in test mode",
 	Advice: "that all your mail passes, then remove t=y: receivers apply a weaker policy while it " +
-		"stands there, and show no logo.",
+		"is there, and show no logo.",
 }, dmarcTesting), dmarcRule(rule.Rule[*evidence]{
 	Code: "bimi.dmarc.disputed", Severity: diag.Warning, Weight: 2,
 	Title:       "Only some receivers apply the DMARC policy",

@@ -205,7 +205,7 @@ func CheckContradiction(p *Part[spf.LookupReport], keys []*DKIMPart) bool {
 var senderRules = rule.Rules[bool]{{
 	Code: "check.spf.mute", Severity: diag.Warning, Ref: "RFC 7208 section 10.1.2",
 	Title:       "SPF lets nobody send, but there is a DKIM key",
-	Requirement: "SPF lets somebody send where there is a DKIM key",
+	Requirement: "SPF lets someone send where there is a DKIM key",
 	Advice: "List every host and service that sends mail of the domain in its SPF record. If nobody sends any, revoke " +
 		"the DKIM key: an empty p= tells verifiers that it is out of use.",
 	Fails: func(doubt bool) rule.Failures {

@@ -70,7 +70,7 @@ var connectionRules = rule.Rules[*evidence]{{
 	Code: "dane.server.unreachable", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.2",
 	Title:       "Certificate of a mail server could not be fetched",
 	Requirement: "The certificates of all mail servers with TLSA records could be fetched",
-	Advice:      "Check that the server answers and that no firewall stands in between, then try again.",
+	Advice:      "Check that the server answers and that no firewall is in between, then try again.",
 	When:        func(e *evidence) bool { return e.verify && e.sendersApplyDANE() },
 	Fails: failEachHost(func(e *evidence, h *host) rule.Failures {
 		return rule.Fail("The certificate of %s is not known: %s.", h.Name, e.reason(h))

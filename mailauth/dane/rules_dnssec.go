@@ -216,7 +216,7 @@ func (e *evidence) hasMisplacedRecords(h *host) bool {
 // so the records to publish follow from the current keys of the mail servers instead.
 func (e *evidence) failMisplaced() rule.Failures {
 	hosts := e.hostsWithoutRecords()
-	f := rule.Fail("There are TLSA records at %s, and senders look at %s.", e.recordName(e.domain.String()),
+	f := rule.Fail("There are TLSA records at %s, and senders query %s.", e.recordName(e.domain.String()),
 		e.names(hosts))
 	if e.allOutsideDomain(hosts) {
 		f[0].Advice = "Remove the TLSA records at the domain, and ask the provider of the mail servers whether it " +

@@ -77,7 +77,7 @@ type Cause struct {
 
 // An Action is one action to take.
 type Action struct {
-	Code           diag.Code `json:"code" doc:"rule that it mends"`
+	Code           diag.Code `json:"code" doc:"rule that it fulfills"`
 	Component      string    `json:"component" doc:"component that it improves"`
 	Message        string    `json:"message" doc:"what to do"`
 	SuggestedValue string    `json:"suggested_value,omitempty" doc:"a value to publish as it is"`
@@ -144,7 +144,7 @@ const (
 func (r *Request) subject() (diag.Domain, error) {
 	switch {
 	case r.Email != "" && !r.Domain.IsZero():
-		return diag.Domain{}, input.Invalid("email", "cannot stand beside domain; give one of them")
+		return diag.Domain{}, input.Invalid("email", "cannot be combined with domain; give one of them")
 	case r.Email != "":
 		return domainOf(r.Email)
 	case r.Domain.IsZero():
@@ -180,7 +180,7 @@ func domainOf(email string) (diag.Domain, error) {
 		return none, input.Invalid("email", "%q has no domain name behind the @", email)
 	}
 	if _, err := mail.ParseAddress(email[:at] + "@" + d.String()); err != nil { // RFC 5322 section 3.4.1
-		return none, input.Invalid("email", "%q is not an address: %q cannot stand before the @", email, email[:at])
+		return none, input.Invalid("email", "%q is not an address: %q is not allowed before the @", email, email[:at])
 	}
 	return d, nil
 }

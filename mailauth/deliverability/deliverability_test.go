@@ -172,7 +172,7 @@ func consistent(t *testing.T, r *Report) {
 	}
 	for i, f := range r.Findings {
 		assert.True(t, known[f.Code], "%s is not described", f.Code)
-		assert.False(t, seen[string(f.Code)+f.Detail+f.Target], "%s stands twice", f.Code)
+		assert.False(t, seen[string(f.Code)+f.Detail+f.Target], "%s appears twice", f.Code)
 		seen[string(f.Code)+f.Detail+f.Target] = true
 		assert.NotEmpty(t, f.Target)
 		if i > 0 {
@@ -339,8 +339,8 @@ func TestEmail(t *testing.T) {
 	for email, want := range map[string]string{
 		"a@example.com": "", "a.b+c@example.com": "", `"a b"@example.com`: "", "jürgen@example.com": "",
 		"example.com": "field domain", "@example.com": "field domain", "a@": "no domain name", "a@192.0.2.1": "no domain name",
-		"a@exa mple.com": "no domain name", "a b@example.com": "cannot stand before", "A <a@example.com>": "address alone",
-		"a@b@example.com": "cannot stand before", " a@example.com": "white space", "a@example.com\n": "white space",
+		"a@exa mple.com": "no domain name", "a b@example.com": "is not allowed before", "A <a@example.com>": "address alone",
+		"a@b@example.com": "is not allowed before", " a@example.com": "white space", "a@example.com\n": "white space",
 	} {
 		req := Request{Email: email}
 		d, err := req.subject()

@@ -162,7 +162,7 @@ func (e *evidence) beginning() string {
 		return "The record does not begin with v=DKIM1: " + why + "."
 	case e.hasHiddenPrefix():
 		first, _ := utf8.DecodeRuneInString(text)
-		return fmt.Sprintf("The record does not begin with v=DKIM1: the character %U stands before it.", first)
+		return fmt.Sprintf("The record does not begin with v=DKIM1: the character %U precedes it.", first)
 	default:
 		return "The record begins with " + quoted(text) + ", not with v=DKIM1."
 	}
@@ -309,7 +309,7 @@ var recordRules = rule.Rules[*evidence]{
 	{
 		Code: "dkim.record.split", Severity: diag.Critical, Weight: 5, Category: factorRecord,
 		Ref: "RFC 6376 section 3.6.2.2", Title: "DKIM key spread over several TXT records",
-		Requirement: "The whole key stands in one TXT record",
+		Requirement: "The whole key is in one TXT record",
 		Advice: "Publish the suggested record as one TXT record, split into strings of at most 255 bytes, and remove " +
 			"the parts.",
 		When: func(e *evidence) bool { return lookedUp(e) && len(e.found.Records) > 0 },
@@ -344,13 +344,13 @@ var recordRules = rule.Rules[*evidence]{
 		Code: "dkim.record.order", Severity: diag.Critical, Weight: 1, Category: factorRecord,
 		Ref: "RFC 6376 section 3.6.2.2", Title: "Strings of the DKIM record are out of order",
 		Requirement: "The character-strings of the record are in order",
-		Advice:      "Publish the suggested record: its strings are joined in the order in which they stand.",
+		Advice:      "Publish the suggested record: its strings are joined in their order.",
 		When: func(e *evidence) bool {
 			return hasSingleRecord(e) && (len(e.found.Strings) > 1 || e.assembled != "") && !e.split()
 		},
 		Fails: func(e *evidence) rule.Failures {
 			if at := e.swappedPrefix; at != "" {
-				return rule.Fail("The parts of the public key are in the wrong order: %s, the beginning of an RSA key, stands in "+
+				return rule.Fail("The parts of the public key are in the wrong order: %s, the beginning of an RSA key, is in "+
 					"the middle of p=.", at).Suggesting(e.repaired)
 			}
 			return rule.FailIf(e.assembled != "", "The %d strings of the record hold no key in their order, and a whole one in "+

@@ -83,7 +83,7 @@ var keyRules = rule.Rules[*evidence]{{
 }, {
 	Code: "dkim.key.private", Severity: diag.Critical, Weight: 1, Ref: "RFC 6376 section 8.3",
 	Title: "DKIM record publishes a private key", Requirement: "The record holds no private key",
-	Advice: "Remove the record immediately and never use this key again: whoever has read it can sign in the name " +
+	Advice: "Remove the record immediately and never use this key again: anyone who has read it can sign in the name " +
 		"of the domain. Generate a new key, and publish its public half at a new selector.",
 	When: func(e *evidence) bool {
 		return hasUsableKey(e) && (e.key.Data != nil || len(tagRules.Faults(secret)(e)) > 0)
@@ -134,7 +134,7 @@ var keyRules = rule.Rules[*evidence]{{
 
 var strengthRules = rule.Rules[*evidence]{{
 	Code: "dkim.key.factor", Severity: diag.Critical, Weight: 5, Ref: "Baseline Requirements section 6.1.1.3",
-	Title:       "RSA key of DKIM can be broken at once",
+	Title:       "RSA key of DKIM can be broken immediately",
 	Requirement: "The RSA key has none of the known flaws that give its private key away",
 	Advice:      "Generate a new key, publish it at a new selector and sign with it; remove this record.",
 	Fails:       faults("p", factor),

@@ -58,7 +58,7 @@ func correcting(list rule.Rules[*evidence]) rule.Rules[*evidence] {
 						" is an alias. "
 				}
 				if e.latentPolicy {
-					after = " The corrected record takes effect at once: keep p=" + string(e.policiesInForce().Domain) +
+					after = " The corrected record takes effect immediately: keep p=" + string(e.policiesInForce().Domain) +
 						" until the reports show that all senders pass."
 				}
 				if before+after != "" {

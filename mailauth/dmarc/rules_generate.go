@@ -27,8 +27,8 @@ var generateRules = rule.Rules[*generation]{{
 	Code: "dmarc.generate.enforced", Severity: diag.Info, Ref: "RFC 9989 section 7.4",
 	Title:       "The policy hits legitimate mail that fails DMARC",
 	Requirement: "No mail is treated differently because of the record",
-	Advice: "Publish the first record of the rollout, and go on only if the aggregate reports show what its goal says. " +
-		"Skip steps only for a domain that sends no mail, or whose reports show no failures already.",
+	Advice: "Publish the first record of the rollout, and continue only if the aggregate reports show what its goal " +
+		"says. Skip steps only for a domain that sends no mail, or whose reports show no failures already.",
 	Fails: func(g *generation) rule.Failures {
 		return rule.FailIf(g.enforced(), "Receivers are asked to apply %s to mail that fails DMARC, whether it is forged "+
 			"or a service of yours that is not set up yet.", g.strictest())
@@ -206,12 +206,12 @@ func (g *generation) rollout() []RolloutStep {
 	if top > 0 {
 		add(g.stageUpTo(0, stage{percentage: 100}), monitorDays, g.monitoring())
 		if s := g.trialStage(); g.record(s) != g.record(g.target) {
-			add(s, sampleDays, "Go on if the reports show no legitimate mail among what fails DMARC, and nobody misses mail.")
+			add(s, sampleDays, "Continue if the reports show no legitimate mail among what fails DMARC, and nobody misses mail.")
 		}
 	}
 	if full := g.stageUpTo(1, stage{percentage: 100}); top > 1 {
-		add(full, enforceDays, "Go on if all legitimate mail passes DMARC for the whole time, by DKIM and not by SPF alone, "+
-			"also what is forwarded and what is written to mailing lists.")
+		add(full, enforceDays, "Continue if all legitimate mail passes DMARC for the whole time, by DKIM and not by SPF "+
+			"alone, also what is forwarded and what is written to mailing lists.")
 	}
 	add(g.target, 0, g.arrival(top))
 	return steps
@@ -241,10 +241,10 @@ func (g *generation) trialStage() stage {
 }
 
 func (g *generation) monitoring() string {
-	goal := "Go on if every service that sends for the domain appears in the aggregate reports, and passes DMARC by an " +
-		"aligned DKIM signature or an aligned SPF domain."
+	goal := "Continue if every service that sends for the domain appears in the aggregate reports, and passes DMARC " +
+		"by an aligned DKIM signature or an aligned SPF domain."
 	if len(g.rua) == 0 {
-		return "Add an address for aggregate reports (rua) before: without it you cannot see whether to go on. " + goal
+		return "Add an address for aggregate reports (rua) before: without it you cannot see whether to continue. " + goal
 	}
 	return goal
 }
@@ -262,7 +262,7 @@ func (g *generation) arrival(top int) string {
 		return "This is the record that was asked for. Remove pct once the reports stay clean: then the policy is applied " +
 			"in full."
 	default:
-		return "This is the record that was asked for. Go on reading the reports: new services have to be set up before " +
+		return "This is the record that was asked for. Keep reading the reports: new services have to be set up before " +
 			"they send."
 	}
 }

@@ -176,7 +176,7 @@ var subdomainRules = rule.Rules[*evidence]{{
 }, {
 	Code: "dmarc.subdomain.ignored", Severity: diag.Info, Ref: "RFC 9989 section 4.7",
 	Title:       "sp or np has no effect below an organizational domain",
-	Requirement: "sp and np stand in the record of an organizational domain",
+	Requirement: "sp and np are in the record of an organizational domain",
 	Advice: "Remove the tags, or add psd=n if the domain is to be an organizational domain of its own: subdomains " +
 		"follow the record of the organizational domain.",
 	When: usable, Fails: func(e *evidence) rule.Failures {
@@ -192,7 +192,7 @@ var subdomainRules = rule.Rules[*evidence]{{
 }, {
 	Code: "dmarc.psd.suffix", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
 	Title:       "DMARC record has psd=y, but the domain is not a public suffix",
-	Requirement: "psd=y stands only at a public suffix",
+	Requirement: "psd=y is used only at a public suffix",
 	Advice: "Remove psd=y unless others register names below the domain: it makes every subdomain an organization of " +
 		"its own, and mail from them no longer aligns with the domain.",
 	When: func(e *evidence) bool { return tagRules.HasOne(e) && e.location != "" },

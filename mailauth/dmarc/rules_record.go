@@ -92,7 +92,7 @@ var syntaxRules = rule.Rules[*evidence]{
 	}, taglist.NoEquals, taglist.BadName, taglist.BadValue, taglist.MissingSemicolon),
 	tagRules.Syntax(rule.Rule[*evidence]{
 		Code: "dmarc.record.semicolon", Severity: diag.Warning,
-		Title: "DMARC record has two semicolons in a row", Requirement: "A tag stands between any two semicolons",
+		Title: "DMARC record has two semicolons in a row", Requirement: "There is a tag between any two semicolons",
 		Advice: "Remove the second semicolon: some receivers refuse the record.",
 	}, taglist.Empty),
 	tagRules.Repeated(rule.Rule[*evidence]{
@@ -152,7 +152,7 @@ var valueRules = rule.Rules[*evidence]{{
 	Title: "p does not follow the version of the DMARC record", Requirement: "p follows the version",
 	Advice: "Put p directly behind v=DMARC1: receivers that hold to RFC 7489 look for it there only.",
 	Fails: suggesting(func(e *evidence) rule.Failures {
-		return rule.FailIf(!e.record.PolicyFirst(), "The tag %s stands between the version and p.",
+		return rule.FailIf(!e.record.PolicyFirst(), "The tag %s is between the version and p.",
 			e.record.List.Tags[1].Name)
 	}),
 }, {

@@ -45,9 +45,10 @@ var reportRules = rule.Rules[*evidence]{{
 	Fails: tagRules.Faults(policy.BadURI),
 }, {
 	Code: "dmarc.uri.empty", Severity: diag.Warning, Ref: "RFC 9989 section 4.8",
-	Title: "Comma without a report address beside it", Requirement: "A report address stands beside every comma",
-	Advice: "Remove the comma: some receivers read none of the addresses.",
-	When:   tagRules.HasOne, Fails: tagRules.Faults(policy.EmptyURI),
+	Title:       "Comma without a report address beside it",
+	Requirement: "There is a report address on each side of every comma",
+	Advice:      "Remove the comma: some receivers read none of the addresses.",
+	When:        tagRules.HasOne, Fails: tagRules.Faults(policy.EmptyURI),
 }, {
 	Code: "dmarc.uri.scheme", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
 	Title: "DMARC report address that is not mailto", Requirement: "Every report address is of mailto",

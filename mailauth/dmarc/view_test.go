@@ -59,7 +59,7 @@ func TestViewOfGeneratedCountsItsSteps(t *testing.T) {
 		require.Equal(t, r.Record, v.Steps[tt.n-1].Value)
 		require.Equal(t, tt.n > 1, strings.Contains(v.Headline, fmt.Sprintf("in %d steps", tt.n)))
 		for _, s := range r.Rollout[:len(r.Rollout)-1] {
-			require.Contains(t, s.Goal, "Go on if ")
+			require.Contains(t, s.Goal, "Continue if ")
 		}
 	}
 }

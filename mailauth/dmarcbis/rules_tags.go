@@ -94,7 +94,7 @@ var legacyRulesTable = rule.Rules[*evidence]{{
 	Code: "dmarcbis.legacy.policy", Severity: diag.Warning, Weight: 5, Reads: []rule.Source{fromRecord, fromList},
 	Ref:   "RFC 7489 section 6.6.3",
 	Title: "Receivers of RFC 7489 find another DMARC record", Requirement: "Receivers of RFC 7489 find the same record",
-	Advice: "Publish a record at the domain itself: it is the first that receivers of both standards look at.",
+	Advice: "Publish a record at the domain itself: it is the first that receivers of both standards query.",
 	Fails: func(e *evidence) rule.Failures {
 		walk, list := e.Tree.PolicyDomain(), e.List.PolicyDomain()
 		if walk == list {

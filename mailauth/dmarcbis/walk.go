@@ -31,7 +31,7 @@ func steps(d *policy.Discovery) []WalkStep {
 func detail(d *policy.Discovery, i int) string {
 	text := found(d, &d.Walk.Steps[i])
 	if i == 0 && len(d.Walk.Steps) > 1 && strings.Count(d.Walk.Start, ".") >= policy.MaxQueries {
-		text += fmt.Sprintf(" From more than 8 labels the walk goes on with the last 7, at %s.", d.Walk.Steps[1].Name)
+		text += fmt.Sprintf(" From more than 8 labels the walk continues with the last 7, at %s.", d.Walk.Steps[1].Name)
 	}
 	return text
 }

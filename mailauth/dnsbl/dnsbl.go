@@ -26,7 +26,7 @@ type Request struct {
 type Report struct {
 	IP          diag.IP `json:"ip" doc:"the address"`
 	Version     int     `json:"version" enum:"4 6" doc:"its version"`
-	ReverseName string  `json:"reverse_name" doc:"what stands before the zone of a list in lookups: the octets or nibbles in reverse order" example:"25.2.0.192"`
+	ReverseName string  `json:"reverse_name" doc:"what precedes the zone of a list in lookups: the octets or nibbles in reverse order" example:"25.2.0.192"`
 	diag.Verdict
 	Listed         bool     `json:"listed" doc:"whether a blocklist has it"`
 	ListedCount    int      `json:"listed_count" min:"0" doc:"blocklists that have it"`
@@ -131,7 +131,7 @@ func choose(lists []*List, secrets keys, req Request) ([]*probe, error) {
 		}
 		switch l := lists[at]; {
 		case slices.Contains(req.Lists[:i], id):
-			return nil, input.Invalid(field, "%q stands twice", id)
+			return nil, input.Invalid(field, "%q appears twice", id)
 		case !l.knows(req.IP.Addr):
 			return nil, input.Invalid(field, "%s has no IPv%d addresses", id, req.IP.Version())
 		case !slices.ContainsFunc(probes, func(p *probe) bool { return p.list == l }):

@@ -234,7 +234,7 @@ func TestInput(t *testing.T) {
 		{Request{IP: diag.MustIP(ip4), Lists: []string{"spamhouse-zen"}}, `lists[0]: "spamhouse-zen" is no list; similar: spamhaus-zen`},
 		{Request{IP: diag.MustIP(ip4), Lists: []string{"spamhaus"}}, `lists[0]: "spamhaus" is no list; similar: spamhaus-zen, spamhaus-authbl`},
 		{Request{IP: diag.MustIP(ip4), Lists: []string{"x"}}, `lists[0]: "x" is no list; there are 75, such as spamhaus-zen,`},
-		{Request{IP: diag.MustIP(ip4), Lists: []string{"psbl", "psbl"}}, `lists[1]: "psbl" stands twice`},
+		{Request{IP: diag.MustIP(ip4), Lists: []string{"psbl", "psbl"}}, `lists[1]: "psbl" appears twice`},
 		{Request{IP: diag.MustIP("2001:db8::1"), Lists: []string{"psbl"}}, "lists[0]: psbl has no IPv6 addresses"},
 		{Request{IP: diag.MustIP(ip4), Lists: []string{"spamhaus-authbl"}}, "lists[0]: spamhaus-authbl answers only those who have a key"},
 		{Request{IP: diag.MustIP(ip4), Lists: make([]string, maxLists+1)}, "lists: there may be at most 200"},

@@ -152,7 +152,7 @@ func (p *Pattern) UnmarshalText(text []byte) error {
 		a, errA := strconv.ParseUint(first, 10, 8)
 		b, errB := strconv.ParseUint(last, 10, 8)
 		if errA != nil || errB != nil || a > b {
-			return fmt.Errorf("%.40q is no return code: the octet %.10q is none", text, o)
+			return fmt.Errorf("%.40q is not a return code: the octet %.10q is not one", text, o)
 		}
 		p.first[i], p.last[i] = byte(a), byte(b)
 	}

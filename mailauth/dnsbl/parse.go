@@ -186,7 +186,7 @@ func (l *List) checkFamilies() error {
 			return err
 		}
 		if slices.Contains(l.Families[:i], f) {
-			return fmt.Errorf("families: %s stands twice", f)
+			return fmt.Errorf("families: %s appears twice", f)
 		}
 	}
 	return nil
@@ -230,7 +230,7 @@ func check(ok bool, member, fault string, args ...any) error {
 }
 
 func oneOf[T ~string](member string, value T, values []string) error {
-	return check(slices.Contains(values, string(value)), member, "%.40q is none of: %s", value, strings.Join(values, ", "))
+	return check(slices.Contains(values, string(value)), member, "%.40q is not one of: %s", value, strings.Join(values, ", "))
 }
 
 func checkText(member, text string, most int) error {

@@ -262,7 +262,7 @@ func (e *evidence) placeholders() *strings.Replacer {
 // the address, and names the one that weighs most.
 var texts = rule.Texts{
 	"valid": {Headline: "Not listed on {clean}",
-		Sub: "No blocklist stands in the way of mail from {ip}. Check again when mail is rejected or the address " +
+		Sub: "No blocklist blocks mail from {ip}. Check again when mail is rejected or the address " +
 			"changes."},
 	"dnsbl.lists.unanswered": {Headline: "Not listed on {clean}",
 		Sub: "No list that answered has it; some did not answer. The findings name those that said nothing about {ip}."},

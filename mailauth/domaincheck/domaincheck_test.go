@@ -168,7 +168,7 @@ func consistent(t *testing.T, r *Report) {
 	seen := map[string]bool{}
 	worst := diag.Severity(-1)
 	for i, f := range r.Findings {
-		assert.False(t, seen[string(f.Code)+f.Detail+f.Target], "%s stands twice", f.Code)
+		assert.False(t, seen[string(f.Code)+f.Detail+f.Target], "%s appears twice", f.Code)
 		seen[string(f.Code)+f.Detail+f.Target] = true
 		assert.NotEmpty(t, f.Target)
 		assert.NotEmpty(t, f.Advice, f.Code)

@@ -304,7 +304,7 @@ func (a *analysis) addSignatureReasons(c *Conclusion) {
 	}
 	switch {
 	case s == nil && unchecked != nil && l.DMARC.Open != live.NoBody:
-		c.addReason("The header is as %s signed it; whether the body is, too, can be told only of the whole message.",
+		c.addReason("The header is as %s signed it; whether the body is, too, can be known only from the whole message.",
 			unchecked.Domain)
 		return
 	case s == nil && other == nil:

@@ -269,7 +269,7 @@ type List struct {
 	Precedence   string   `json:"precedence,omitempty" doc:"Precedence, such as bulk or list"`
 	AutoReply    bool     `json:"auto_reply" doc:"whether a program answered by itself (RFC 3834)"`
 	FeedbackID   string   `json:"feedback_id,omitempty" doc:"Feedback-ID, by which Google reports complaints"`
-	ResentFields int      `json:"resent_count" min:"0" doc:"how often somebody resent the message by hand"`
+	ResentFields int      `json:"resent_count" min:"0" doc:"how often the message was resent by hand"`
 }
 
 // A BadLine is a line of the header that belongs to no field.

@@ -89,7 +89,7 @@ var analyzeTexts = rule.Texts{
 			"you can tell: compare it letter by letter.",
 	},
 	"header.live.undecided": {
-		Headline: "Whether the message is authentic cannot be told from this alone",
+		Headline: "Whether the message is authentic cannot be known from this alone",
 		Sub:      "No fault was found in what was submitted. Submit the whole message with all its fields to evaluate DMARC.",
 	},
 	"header.live.forwarded": {

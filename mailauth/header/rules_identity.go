@@ -121,7 +121,7 @@ var identityRules = rule.Rules[*evidence]{{
 	DependsOn: []diag.Code{"header.reply_to.freemail"}, Ref: "RFC 5322 section 3.6.2",
 	Title:       "Replies to a deceptive sender go to a third domain",
 	Requirement: "Replies do not go to a third domain when the sender deceives",
-	Advice: "Do not reply. Ask the person whom the message claims to be from at an address that you know: with a " +
+	Advice: "Do not reply. Ask the person that the message claims to be from at an address that you know: with a " +
 		"Reply-To elsewhere, such mail mostly prepares a payment fraud.",
 	When: func(e *evidence) bool {
 		return e.fromDomain != "" && len(e.replyTo) > 0 && len(e.imitatedDomains()) > 0

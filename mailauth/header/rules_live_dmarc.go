@@ -76,7 +76,7 @@ var liveDMARCRules = rule.Rules[*analysis]{{
 	Code: "header.live.dmarc.missing", Severity: diag.Warning, Weight: 10, Reads: []rule.Source{asksPolicy, asksAuthor},
 	Ref: "RFC 9989 section 4.10", Title: "Sender's domain has no DMARC policy",
 	Requirement: "The sender's domain publishes a DMARC policy",
-	Advice: "Ask the owner of the domain to publish a DMARC record. Without one, receivers are not told how to " +
+	Advice: "Ask the owner of the domain to publish a DMARC record. Without one, receivers do not know how to " +
 		"handle forged mail.",
 	When: func(a *analysis) bool {
 		return checked(a) && a.live.BestCase != nil && a.live.DMARC.Result != policy.ResultTempError && !a.live.Nonexistent()

@@ -165,7 +165,7 @@ func perServer(r rule.Rule[*evidence], why func(*evidence, *host) string) rule.R
 	if r.Severity == diag.Info {
 		r.Severity, consequence = diag.Critical, "senders that follow the policy do not deliver to it"
 		r.Advice = "Set the mode of the policy to testing today, with a new id of the record, if this cannot be corrected " +
-			"at once: senders refuse to deliver. Then " + r.Advice + ", and enforce the policy again."
+			"immediately: senders refuse to deliver. Then " + r.Advice + ", and enforce the policy again."
 	}
 	r.Fails = func(e *evidence) rule.Failures {
 		return failEach(e.hosts, func(h host) rule.Failures {

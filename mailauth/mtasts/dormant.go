@@ -35,7 +35,7 @@ func (e *evidence) hazard() hazard {
 	case !e.mayComeIntoForce(), known && !receives:
 		return hazard{}
 	case !e.policyKnown():
-		return hazard{"a policy in mode enforce takes effect at once", false}
+		return hazard{"a policy in mode enforce takes effect immediately", false}
 	}
 	is := "the one that is served enforces as soon as it takes effect, and "
 	if e.policy.policy.Mode != Enforce {

@@ -348,7 +348,7 @@ func PolicyURL(d diag.Domain) string {
 
 // readTogether reads several fields on one line, which is a single fault.
 func (d *document) readTogether(parts []string) {
-	d.fault(badSyntax, "%d fields stand on the line; each needs a line of its own", len(parts))
+	d.fault(badSyntax, "%d fields are on the line; each needs its own line", len(parts))
 	inside := document{seen: d.seen, misspelled: d.misspelled, policy: d.policy, line: d.line}
 	for _, part := range parts {
 		inside.scanLine(part)

@@ -122,7 +122,7 @@ func (h host) defect() string {
 	case literal:
 		return h.Name + " is an IP address instead of a host name"
 	case loopback:
-		return h.Name + " stands for the sender's own machine"
+		return h.Name + " means the sender's own machine"
 	case repeating:
 		return h.Name + " ends with the domain twice"
 	case malformed:
@@ -255,7 +255,7 @@ var nameRules = rule.Rules[*evidence]{{
 	Advice: "Name the mail server in the MX record. If the domain neither receives nor sends mail, publish the null MX " +
 		"\"0 .\" instead.",
 	Fails: failEach(loopback, func(_ *evidence, h host) rule.Failures {
-		return rule.Fail("The MX host %s stands for the sender's own machine, so that mail never arrives.", h.Name)
+		return rule.Fail("The MX host %s means the sender's own machine, so that mail never arrives.", h.Name)
 	}),
 }, {
 	Code: "mx.host.repeated_domain", Severity: diag.Error, Weight: 5, Category: factorNames, Ref: "RFC 1035 section 5.1",

@@ -148,7 +148,7 @@ var deadAdvice = map[outcome]string{
 		"that one is not meant to receive mail: until then all mail is returned to its senders.",
 	notSMTP: "Check which program listens on the port of the mail server, and whether a firewall or a limit closes " +
 		"connections before the mail server sees them: until an SMTP banner comes no mail arrives.",
-	ehloRejected: "Check the filters of the mail server that look at the name in EHLO, and its log: a sender that " +
+	ehloRejected: "Check the filters of the mail server that check the name in EHLO, and its log: a sender that " +
 		"cannot introduce itself cannot deliver.",
 	tlsFailed: "Check certificate, key and TLS versions in the configuration of the mail server, and its log: no client " +
 		"gets beyond the TLS handshake.",

@@ -13,7 +13,7 @@ var helloRules = []serverRule{onServers(func(s *server) bool { return s.usable()
 	rule.Rule[*evidence]{
 		Code: "smtp.hello.refused", Severity: diag.Error, Weight: 5, Category: factorProtocol, Ref: "RFC 5321 section 3.2",
 		Title: "Mail server accepts neither EHLO nor HELO", Requirement: "The mail servers accept EHLO",
-		Advice: "Check the filters of the mail server that look at the name in EHLO, and its log: a sender that cannot " +
+		Advice: "Check the filters of the mail server that check the name in EHLO, and its log: a sender that cannot " +
 			"introduce itself cannot deliver.",
 	}, when(ehloRejected, failing("does not get beyond EHLO: "))).mergedIfAll(),
 	onServers((*server).usable, rule.Rule[*evidence]{
@@ -155,7 +155,7 @@ var relayRules = []serverRule{onServers(func(s *server) bool {
 }), onServers(func(s *server) bool { return s.relay.tested && s.relay.status != RelayOpen }, rule.Rule[*evidence]{
 	Code: "smtp.relay.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 4.2.1",
 	Title: "Relay test without a result", Requirement: "The relay test has a result",
-	Advice: "Look at the reply in the transcript: it may be about this client, or about the sender or the recipient " +
+	Advice: "Read the reply in the transcript: it may be about this client, or about the sender or the recipient " +
 		"of the test, and not about relaying. Test from another address if it is about the client.",
 }, func(s *server) string {
 	switch {

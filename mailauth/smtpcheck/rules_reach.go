@@ -116,7 +116,7 @@ var sessionRules = []serverRule{onServers(func(*server) bool { return true }, ru
 	return "cannot be reached from the Internet: the address is not public"
 })).mergedIfAll(), onServers((*server).isRequired, rule.Rule[*evidence]{
 	Code: "smtp.connection.refused", Severity: diag.Error, Weight: 5, Category: factorReach, Fact: reach.Refused,
-	Differs: "senders turn to the other mail servers, and wait if there is none", Ref: "RFC 5321 section 3.1",
+	Differs: "senders try the other mail servers, and wait if there are no others", Ref: "RFC 5321 section 3.1",
 	Title: "Mail server refuses connections", Requirement: "Every mail server that could be tested accepts connections",
 	Advice: "Start the mail server and let it listen on this address, or remove the address or the MX record: " +
 		"senders lose time on it, and mail waits if no other server answers.",

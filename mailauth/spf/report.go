@@ -59,7 +59,7 @@ type Count struct {
 	Count     int  `json:"count" min:"0" doc:"the number"`
 	Limit     int  `json:"limit" min:"0" doc:"the greatest number that receivers accept"`
 	Exceeded  bool `json:"exceeded" doc:"whether there are more"`
-	Estimated bool `json:"estimated,omitempty" doc:"whether other records, which were not looked at, may add to it"`
+	Estimated bool `json:"estimated,omitempty" doc:"whether other records, which were not examined, may add to it"`
 }
 
 // Authorized describes the hosts that pass.

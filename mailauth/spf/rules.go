@@ -145,7 +145,7 @@ var verdictsNobody = rule.Texts{
 var (
 	verdictsAlone = rule.Texts{
 		"valid": {Headline: "SPF record is valid as far as its text tells",
-			Sub: "What it includes was not looked at. Look up the domain once the record is published."},
+			Sub: "What it includes was not examined. Look up the domain once the record is published."},
 	}
 	verdictsHosts = rule.Texts{
 		"valid": {Headline: "SPF record is valid as far as its text tells",

@@ -56,7 +56,7 @@ var syntaxRules = rule.Rules[*evidence]{
 			"U-labels as A-labels.",
 		eval.BadCharacter),
 	syntaxRule("spf.syntax.qualifier", "SPF record has a misplaced qualifier",
-		"Every qualifier stands directly before a mechanism", "4.6.1",
+		"Every qualifier is directly before a mechanism", "4.6.1",
 		"Write one of + - ~ ? directly before a mechanism, and none before a modifier.", eval.BadQualifier),
 	syntaxRule("spf.syntax.mechanism", "SPF record has an unknown mechanism",
 		"Every mechanism is one that SPF defines", "4.6.1",

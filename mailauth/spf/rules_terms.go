@@ -141,7 +141,7 @@ var reportModifiers = map[string]func(value string) string{
 	"rr": func(value string) string {
 		for _, one := range strings.Split(strings.ToLower(value), ":") {
 			if !slices.Contains([]string{"all", "e", "f", "s", "n"}, one) {
-				return fmt.Sprintf("%q is none of all, e, f, s and n", phrase.Quote(one))
+				return fmt.Sprintf("%q is not one of all, e, f, s and n", phrase.Quote(one))
 			}
 		}
 		return ""

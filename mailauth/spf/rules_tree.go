@@ -66,7 +66,7 @@ var treeRules = rule.Rules[*evidence]{
 		inState(NodeLoop, viaRedirect, loopText))),
 	treeRule("spf.term.dangling", 5, "SPF refers to a domain that anyone can register",
 		"Every domain that the record refers to is registered", "11.2",
-		"Remove the term immediately: whoever registers the domain decides who may send mail as yours.",
+		"Remove the term immediately: anyone who registers the domain decides who may send mail as yours.",
 		suggesting(inTree(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
 			return failTermIf(t.Dangling && (t.Qualifier == eval.QualifierPass || t.Name == eval.Redirect), n, t,
 				"%q refers to %s, below a domain that does not exist and that anyone can register.",

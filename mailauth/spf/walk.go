@@ -306,7 +306,7 @@ func meantName(t *ResolvedTerm) string {
 	return record.Terms[0].Value
 }
 
-const tooLarge = "it was not looked at: the tree is too large"
+const tooLarge = "it was not examined: the tree is too large"
 
 // confirm keeps the service domain that a name without a record was probably meant to be only if that domain has a
 // record.

@@ -199,7 +199,7 @@ func consequence(list []*cause) string {
 	case len(list) == 0:
 		return ""
 	case has(notDelivered):
-		return "Where TLS is required, senders try again and return the mail if that goes on failing."
+		return "Where TLS is required, senders try again and return the mail if that keeps failing."
 	case has(notStated):
 		return "The report does not say of all sessions whether the mail was delivered."
 	}

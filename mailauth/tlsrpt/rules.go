@@ -178,7 +178,7 @@ var (
 var texts = rule.Texts{
 	"excellent": {Headline: "TLSRPT is set up correctly",
 		Sub: "The published record was examined; the reception of reports was not. Check that they arrive and that " +
-			"somebody reads them."},
+			"they are read."},
 	"valid": {Headline: "TLSRPT is set up",
 		Sub: "The published record was examined; the reception of reports was not. Check that they arrive."},
 	"tlsrpt.policy.missing": {Headline: "TLSRPT is set up, but there is no policy to report about",

@@ -50,8 +50,8 @@ type LookupReport struct {
 
 // A Destination is a URI of the record.
 type Destination struct {
-	URI         string `json:"uri" doc:"as it stands in the record"`
-	Scheme      string `json:"scheme,omitempty" doc:"mailto or https, or what stands there instead; absent if there is none" example:"mailto"`
+	URI         string `json:"uri" doc:"as written in the record"`
+	Scheme      string `json:"scheme,omitempty" doc:"mailto or https, or what is there instead; absent if there is none" example:"mailto"`
 	Destination string `json:"destination,omitempty" doc:"mailbox or host; absent if it cannot be read"`
 	External    bool   `json:"external" doc:"whether it belongs to another organization"`
 	Valid       bool   `json:"valid" doc:"whether senders can use it, as far as the text tells"`

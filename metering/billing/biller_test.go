@@ -181,7 +181,7 @@ func TestParseWord(t *testing.T) {
 		`{"schema_version":"1","status":"failed","account":"acc_a","invoice":"2026-10"}`: `status: "failed"`,
 		`{"schema_version":"1","status":"paid","invoice":"2026-10"}`:                     "account: ",
 		`{"schema_version":"1","status":"paid","account":"acc_a"}`:                       "invoice: ",
-		`{"schema_version":"1","status":"paid","account":"acc_a","Status":"declined"}`:   `"Status": stands twice`,
+		`{"schema_version":"1","status":"paid","account":"acc_a","Status":"declined"}`:   `"Status" appears twice`,
 		`{"schema_version":"1","status":"paid","reference":"a\n"}`:                       "reference: ",
 		`{"schema_version":"1","status":"paid","account":7,"invoice":"2026-10"}`:         "not a JSON object",
 	} {

@@ -70,7 +70,7 @@ func (p Payment) failure() string {
 	case PaymentDeclined:
 		return truncate(cmp.Or(singleLine(p.Reason), "declined"))
 	}
-	return truncate(fmt.Sprintf("the biller says %q, which is none of paid, pending and declined", p.Status))
+	return truncate(fmt.Sprintf("the biller says %q, which is not one of paid, pending and declined", p.Status))
 }
 
 // A PaymentReport is a report about a payment after its attempt.
@@ -91,7 +91,7 @@ func ParsePaymentReport(body []byte) (w PaymentReport, err error) {
 	}
 	switch {
 	case !w.Status.Known():
-		return PaymentReport{}, fmt.Errorf("status: %q is none of paid, pending and declined", truncate(string(w.Status)))
+		return PaymentReport{}, fmt.Errorf("status: %q is not one of paid, pending and declined", truncate(string(w.Status)))
 	case w.Account == "":
 		return PaymentReport{}, errors.New("account: is missing")
 	case w.Invoice == "":
@@ -110,7 +110,7 @@ func parseReport(body []byte, into any) error {
 		return errors.New("the body is not a JSON object of the expected form")
 	}
 	if name := duplicateMember(body); name != "" {
-		return fmt.Errorf("%.100q: stands twice", name)
+		return fmt.Errorf("%.100q appears twice", name)
 	}
 	if known.SchemaVersion != reportVersion {
 		return fmt.Errorf("schema_version: must be %q", reportVersion)

@@ -131,7 +131,7 @@ func testPruneChanges(t *testing.T, f *fixture) {
 
 	late := f.watching(ctx, seq)
 	told := f.next(late)
-	require.Equal(t, metering.Change{Seq: told.Seq}, told, "whoever missed something is told so")
+	require.Equal(t, metering.Change{Seq: told.Seq}, told, "a watcher that missed something learns so")
 	require.Greater(t, told.Seq, seq)
 	f.next(late)
 	f.next(late)
@@ -139,7 +139,7 @@ func testPruneChanges(t *testing.T, f *fixture) {
 	require.Equal(t, last, change.Account)
 	require.Greater(t, change.Seq, told.Seq)
 	again := f.watching(ctx, change.Seq-1)
-	require.Equal(t, change, f.next(again), "whoever missed nothing is told nothing else")
+	require.Equal(t, change, f.next(again), "a watcher that missed nothing learns nothing else")
 	added := f.account(Tiny)
 	for _, news := range []<-chan metering.Change{first, late, again} {
 		got := f.next(news)

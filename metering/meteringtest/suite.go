@@ -120,7 +120,7 @@ func TestStore(t *testing.T, newStore func(t *testing.T, clock *Clock) metering.
 		{"race for a record", testRaceRecords},
 		{"pruned ledger", testPruneLedger},
 		{"pruned changes", testPruneChanges},
-		{"pruning while charges go on", testPruneRace},
+		{"pruning while charges continue", testPruneRace},
 		{"closed", testClosed},
 		{"ended context", testEndedContext},
 		{"lost acknowledgement", testLostAcknowledgement},

@@ -105,7 +105,7 @@ var wordFuncs = template.FuncMap{
 		if f.Flips == 0 {
 			return ""
 		}
-		return " Since you were told last, it has changed to and fro " + count(f.Flips, "time") + "."
+		return " Since the last message, it has changed back and forth " + count(f.Flips, "time") + "."
 	},
 	"month": func(f facts) string { // of billing, such as "January 2026"
 		if f.Period == nil {

@@ -24,7 +24,7 @@ type AgentReport struct {
 // A Cause is a line, a header field or an element that allows or forbids something.
 type Cause struct {
 	Place Place  `json:"place" doc:"where it stands"`
-	URL   string `json:"url,omitempty" doc:"the robots.txt in which it stands"`
+	URL   string `json:"url,omitempty" doc:"the robots.txt that it is in"`
 	Line  int    `json:"line,omitempty" min:"1" doc:"line of robots.txt"`
 	Text  string `json:"text" doc:"the rule or directive, or how robots.txt was served" example:"googlebot: noindex"`
 }

@@ -107,7 +107,7 @@ type RobotsReport struct {
 	Allowed        *bool    `json:"allowed,omitempty" doc:"whether the crawler may fetch the page"`
 	MatchedRule    string   `json:"matched_rule,omitempty" doc:"rule that decided" example:"Disallow: /private/"`
 	MatchedLine    int      `json:"matched_line,omitempty" min:"1" doc:"line of that rule"`
-	MatchedAgent   string   `json:"matched_agent,omitempty" doc:"whom its group names, * for all crawlers"`
+	MatchedAgent   string   `json:"matched_agent,omitempty" doc:"which crawlers its group names, * for all"`
 	Meta           []string `json:"meta" maxitems:"200" doc:"directives of meta elements" example:"noindex"`
 	XRobotsTag     []string `json:"x_robots_tag" maxitems:"200" doc:"directives of X-Robots-Tag fields" example:"googlebot: noindex"`
 	Indexable      *bool    `json:"indexable,omitempty" doc:"whether the crawler may index the page"`

@@ -39,7 +39,7 @@ type Report struct {
 	Outcome Outcome `json:"verdict" doc:"compliant: nothing is wrong; warning: usable; non_compliant: public authorities refuse it; invalid: there is no request that can be read"`
 	diag.Text
 	Subject    pki.Name      `json:"subject,omitzero" doc:"who the request says that it is from"`
-	SAN        pki.SAN       `json:"san,omitzero" doc:"names of the extension subjectAltName, as they stand; at most 1000 of each type"`
+	SAN        pki.SAN       `json:"san,omitzero" doc:"names of the extension subjectAltName, as written; at most 1000 of each type"`
 	Names      []Name        `json:"names" maxitems:"1000" doc:"each name, judged; without a subjectAltName the common name"`
 	PublicKey  pki.PublicKey `json:"public_key,omitzero" doc:"the public key"`
 	SPKISHA256 string        `json:"spki_sha256,omitempty" doc:"SHA-256 of the SubjectPublicKeyInfo, in hex"`

@@ -147,7 +147,7 @@ var layouts = []struct {
 		`(?im)(?:^|[^-])(?:-{0,4}|-{6,})(?:BEGIN|END) [ A-Z0-9]*REQUEST|REQUEST(?:-{0,4}|-{6,})(?:[^-]|$)`)},
 	{"other text is on the lines BEGIN and END", kit.Regexp(`(?im)[^-\s][ \t]*-{2,}BEGIN|REQUEST-+[ \t]*[^-\s]`)},
 	{"it has blank lines", kit.Regexp(`\n[ \t]*\n`)},
-	{"spaces stand within its lines", kit.Regexp(`(?m)^[A-Za-z0-9+/]+ [A-Za-z0-9+/ ]+=*$`)},
+	{"spaces are within its lines", kit.Regexp(`(?m)^[A-Za-z0-9+/]+ [A-Za-z0-9+/ ]+=*$`)},
 	{"its lines are longer than 76 characters", kit.Regexp(`[A-Za-z0-9+/]{77}`)},
 }
 

@@ -15,7 +15,7 @@ import (
 
 // A Name is one name that the certificate is to have, and whether a public authority may certify it.
 type Name struct {
-	Value   string `json:"value" doc:"the name as it stands in the request"`
+	Value   string `json:"value" doc:"the name as written in the request"`
 	Unicode string `json:"unicode,omitempty" doc:"the name in Unicode, if that is different"`
 	Wild    bool   `json:"wildcard" doc:"whether it stands for all names one level below a domain"`
 	Valid   bool   `json:"valid" doc:"whether a public authority may certify it"`
@@ -132,7 +132,7 @@ func (n *Name) judgeForm(raw, base string) {
 	case strings.Contains(raw, "\x00"):
 		n.fail(badSyntax, "it has a NUL character, behind which some software stops to read")
 	case notIP == nil:
-		n.fail(addressAsDNS, "an IP address must stand in the request as such, not as a host name")
+		n.fail(addressAsDNS, "an IP address must be in the request as such, not as a host name")
 	case notNet == nil:
 		n.fail(addressAsDNS, "it is a network, not a host name")
 	case strings.Contains(raw, "://"):
@@ -144,7 +144,7 @@ func (n *Name) judgeForm(raw, base string) {
 	case strings.Contains(raw, ":"):
 		n.fail(badSyntax, "it has a port or prefix, which a host name has not")
 	case strings.ContainsAny(raw, " \t\r\n,;"):
-		n.fail(badSyntax, "it has a space or a separator: each name must stand alone")
+		n.fail(badSyntax, "it has a space or a separator: each name must be by itself")
 	case strings.Contains(base, "*") || raw == "*":
 		n.fail(badWildcard, "an asterisk may only be the whole of the first label, as in *.example.com")
 	case !ascii(raw):

@@ -60,9 +60,9 @@ var nameRules = rule.Rules[*evidence]{
 	},
 	{
 		Code: "csr.names.san_missing", Severity: diag.Warning, DependsOn: []diag.Code{"csr.names.none"}, Ref: sanRef,
-		Title: "Subject alternative name missing", Requirement: "The names stand in the extension subjectAltName",
+		Title: "Subject alternative name missing", Requirement: "The names are in the extension subjectAltName",
 		Advice: "Make a new request with a subjectAltName, as the suggested command does. Many authorities add the common " +
-			"name themselves; browsers look at nothing but the subjectAltName.",
+			"name themselves; browsers read nothing but the subjectAltName.",
 		When: readable,
 		Fails: func(e *evidence) rule.Failures {
 			detail := "The request has no subjectAltName (SAN); its only name is the common name %s."
@@ -79,7 +79,7 @@ var nameRules = rule.Rules[*evidence]{
 	nameRule("csr.names.idn", "Invalid internationalized name (IDN)", "All A-labels are valid",
 		sanRef+", RFC 5891 section 4.2",
 		"Write the name in Unicode, and let dns/idn convert it.", with(badIDN)),
-	nameRule("csr.names.ip_as_dns", "IP address as a DNS name", "IP addresses stand in the request as such", sanRef,
+	nameRule("csr.names.ip_as_dns", "IP address as a DNS name", "IP addresses are in the request as such", sanRef,
 		"Write the address with the type IP, as the suggested command does.", with(addressAsDNS)),
 	nameRule("csr.names.wildcard", "Invalid wildcard", "The asterisk of a wildcard is the whole of the first label",
 		br+"1.6.1, RFC 9525 section 6.3",

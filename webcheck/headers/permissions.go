@@ -103,7 +103,7 @@ func (f *features) addParameters(name string, params *httpsfv.Params) {
 	for _, key := range params.Names() {
 		if knownFeatures()[key] && len(f.ignored) < maxIgnored {
 			f.ignored = append(f.ignored,
-				entry{feature: name, text: key, why: "stands behind a semicolon and so is a parameter, not a feature"})
+				entry{feature: name, text: key, why: "follows a semicolon and so is a parameter, not a feature"})
 		}
 	}
 }

@@ -231,9 +231,9 @@ var hstsRules = rule.Rules[*evidence]{{
 		"breaks, so browsers never try HTTP first. Add includeSubDomains only once every subdomain answers over HTTPS.",
 	When: (*evidence).secure,
 	Fails: func(e *evidence) rule.Failures {
-		detail := "Browsers are not told to use HTTPS only (HSTS), so an attacker on the network can keep a visitor on HTTP."
+		detail := "Nothing tells browsers to use HTTPS only (HSTS), so an attacker on the network can keep a visitor on HTTP."
 		if host := hostOf(e.final.URL); e.preloaded(host) {
-			detail = host + " is covered by the preload list, so browsers use HTTPS only. Other clients are not told to."
+			detail = host + " is covered by the preload list, so browsers use HTTPS only. Nothing tells other clients to."
 		}
 		return rule.FailIf(len(e.hsts) == 0, "%s", detail).About("Strict-Transport-Security").Suggesting(e.newHSTS())
 	},
@@ -411,7 +411,7 @@ var sharingRules = rule.Rules[*evidence]{{
 	Code: "headers.cors.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
 	Ref:   "Fetch Standard, CORS protocol",
 	Title: "CORS could not be examined", Requirement: "Requests from other sites are answered",
-	Advice: "Make the server answer requests with an Origin field, and OPTIONS, at once: a refusal is an answer too.",
+	Advice: "Make the server answer requests with an Origin field, and OPTIONS, immediately: a refusal is an answer too.",
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(silent(e.probes.preflight) || silent(e.probes.foreign) || silent(e.probes.null),
 			"Which other sites may read the page is not known: a request with an Origin field was not answered in time.").

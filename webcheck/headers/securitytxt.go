@@ -232,7 +232,7 @@ const (
 var securityTxtRules = rule.Rules[*evidence]{{
 	Code: "headers.security_txt.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 9116 section 3",
 	Title: "security.txt was not answered", Requirement: "The request for security.txt is answered",
-	Advice: "Make the server answer requests for /.well-known/security.txt at once: with the file, or with 404.",
+	Advice: "Make the server answer requests for /.well-known/security.txt immediately: with the file, or with 404.",
 	When:   func(e *evidence) bool { return e.secure() && e.security != nil },
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(silent(e.security), "Whether %s exists is not known: it was not answered in time.",
@@ -243,7 +243,7 @@ var securityTxtRules = rule.Rules[*evidence]{{
 	DependsOn: []diag.Code{"headers.security_txt.unknown"}, Ref: "RFC 9116 section 3",
 	Title: "No security.txt", Requirement: "A security.txt says where to report vulnerabilities",
 	Advice: "Publish /.well-known/security.txt with Contact and Expires, " +
-		"so that whoever finds a vulnerability knows where to report it.",
+		"so that people who find a vulnerability know where to report it.",
 	When: func(e *evidence) bool { // a name that only leads to another one over HTTP may leave HTTPS to that
 		return e.security.Final() != nil || strings.EqualFold(e.self.Hostname(), e.req.URL.Host().Name())
 	},
@@ -270,7 +270,7 @@ var securityTxtRules = rule.Rules[*evidence]{{
 	When:   expires,
 	Fails: func(e *evidence) rule.Failures {
 		at := e.contacts.Expires
-		return rule.FailIf(!at.After(e.now), "security.txt expired on %s: reporters are told not to use it any more.",
+		return rule.FailIf(!at.After(e.now), "security.txt expired on %s: reporters must not use it any more.",
 			at.Format(time.DateOnly)).About("Expires")
 	},
 }, {
@@ -293,7 +293,7 @@ var securityTxtRules = rule.Rules[*evidence]{{
 	Ref:   "RFC 9116 section 2.5.5",
 	Title: "security.txt expires more than a year ahead", Requirement: "security.txt expires within a year",
 	Advice: "Set Expires to a time less than a year ahead, " +
-		"so that reporters can trust that the contacts are looked after.",
+		"so that reporters can trust that the contacts are up to date.",
 	When: expires,
 	Fails: func(e *evidence) rule.Failures {
 		at := e.contacts.Expires
@@ -305,7 +305,7 @@ var securityTxtRules = rule.Rules[*evidence]{{
 	DependsOn: []diag.Code{"headers.security_txt.missing"}, Ref: "RFC 9116 section 2.5.2",
 	Title: "Canonical of security.txt names another URL", Requirement: "Canonical of security.txt names its URL",
 	Advice: "Add the URL as another Canonical, or remove it from this host: " +
-		"reporters are told not to trust a file from elsewhere.",
+		"reporters must not trust a file from elsewhere.",
 	When: func(e *evidence) bool { return len(e.contacts.Canonical) > 0 },
 	Fails: func(e *evidence) rule.Failures {
 		s := e.contacts

@@ -12,7 +12,7 @@ var elsewhere = map[string]string{
 	"mailto":     "a mail address is not a page; give the URL of a page, or examine the message with mail/header-analyze",
 	"tel":        "a phone number is not a page; give the URL of a page",
 	"sms":        "a phone number is not a page; give the URL of a page",
-	"javascript": "a script is not a page; give the URL of the page that it stands on",
+	"javascript": "a script is not a page; give the URL of the page that it is on",
 	"data":       "a document in a URL is on no site; give the URL of the page that links to it",
 	"file":       "a local file is on no site; give an http or https URL",
 	"about":      "a page of the browser is on no site; give an http or https URL",

@@ -33,7 +33,7 @@ type Report struct {
 	Input         string      `json:"input" doc:"the URL as it was given"`
 	NormalizedURL string      `json:"normalized_url" doc:"the URL as browsers read it, without user name and password"`
 	Host          string      `json:"host" doc:"domain or IP address, in lower case"`
-	Registered    diag.Domain `json:"registered_domain,omitzero" doc:"the part of the host that somebody registers"`
+	Registered    diag.Domain `json:"registered_domain,omitzero" doc:"the registrable part of the host"`
 	Verdict       Verdict     `json:"verdict" doc:"the outcome in a word; clean: no signal that weighs, and address, page and registration were examined; inconclusive: one of them was not"`
 	diag.Text
 	RiskScore int              `json:"risk_score" min:"0" max:"100" doc:"the weights of all groups of signals together"`
@@ -83,7 +83,7 @@ type Signal struct {
 	Category  Category      `json:"category" doc:"what it is about"`
 	Group     Group         `json:"group,omitempty" doc:"its cause; of the signals of one cause the heaviest counts alone"`
 	Severity  diag.Severity `json:"severity" doc:"how much it matters"`
-	Weight    int           `json:"weight" min:"0" max:"100" doc:"the risk that it stands for alone"`
+	Weight    int           `json:"weight" min:"0" max:"100" doc:"the risk of it alone"`
 	Triggered bool          `json:"triggered" doc:"true: signals that were not triggered are not listed"`
 	Detail    string        `json:"detail" doc:"what was seen"`
 }
@@ -131,7 +131,7 @@ func CheckTargets(data []byte) error {
 type Lookalike struct {
 	Brand     string    `json:"brand" doc:"name of the brand" example:"PayPal"`
 	Technique Technique `json:"technique" doc:"by what means it is imitated"`
-	Distance  int       `json:"distance" min:"0" doc:"characters that differ; 0 if the name of the brand stands there as it is"`
+	Distance  int       `json:"distance" min:"0" doc:"characters that differ; 0 if the name of the brand is there unchanged"`
 }
 
 // TLS is a certificate in short.

@@ -76,7 +76,7 @@ var hostRules = rule.Rules[*anatomy]{{
 			n = 0
 		}
 		return rule.FailIf(n >= manyLabels,
-			"%d labels stand before the registrable domain %s, the only part that says whose site it is.", n, a.registered)
+			"%d labels precede the registrable domain %s, the only part that says whose site it is.", n, a.registered)
 	},
 }, {
 	Code: "phishing.host.hyphens", Severity: diag.Info, Weight: 2,
@@ -299,7 +299,7 @@ var brandRules = rule.Rules[*anatomy]{{
 	Code: "phishing.url.brand_domain", Severity: diag.Warning, Weight: 28, Category: ofURL,
 	Title:       "Another company's domain in path or query",
 	Requirement: "Neither path nor query has another company's domain",
-	Advice:      "Look at the host: anyone can write anything after it.", When: foreign,
+	Advice:      "Read the host: anyone can write anything after it.", When: foreign,
 	Fails: mentioning(true),
 }, {
 	Code: "phishing.url.brand", Severity: diag.Info, Weight: 10, Category: ofURL,

@@ -104,7 +104,7 @@ var codingRules = rule.Rules[*evidence]{{
 	Code: "url.encoding.identity", Severity: diag.Info, Reads: []rule.Source{sourceBody}, Ref: "RFC 9110 section 8.4.1",
 	Title:       "Content-Encoding says identity",
 	Requirement: "Content-Encoding is left out where nothing is compressed",
-	Advice: "Remove the Content-Encoding field: identity stands for no compression, " +
+	Advice: "Remove the Content-Encoding field: identity means no compression, " +
 		"and is meant for Accept-Encoding only.",
 	Fails: codingFails(func(e *evidence) bool {
 		return strings.Contains(", "+e.result.Encoding+",", ", identity,")

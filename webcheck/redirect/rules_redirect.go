@@ -126,7 +126,7 @@ var refreshRules = rule.Rules[*evidence]{{
 	Code: "url.refresh.delay", Severity: diag.Warning, Weight: 1,
 	Ref:   "WCAG 2.2 success criterion 2.2.1, failure F40",
 	Title: "Redirect after a delay", Requirement: "No redirect waits",
-	Advice: "Redirect at once, with status 301 or 308: a page that disappears by itself confuses readers.",
+	Advice: "Redirect immediately, with status 301 or 308: a page that disappears by itself confuses readers.",
 	When:   answered,
 	Fails: each(func(e *evidence, s *step) string {
 		if s.hop.After == 0 {
@@ -332,7 +332,7 @@ func hostless(_ *evidence, s *step) string {
 		return fmt.Sprintf("%s leads to %q, where two slashes and a host belong. Browsers open %s; other clients must "+
 			"refuse a URL without a host, or go elsewhere.", s.at(), shown, s.target())
 	case (host == "http" || host == "https") && to.Host() != s.url.Host():
-		return fmt.Sprintf("%s leads to %q, where the scheme stands twice: clients look for a host named %s.", s.at(), shown,
+		return fmt.Sprintf("%s leads to %q, where the scheme appears twice: clients look up a host named %s.", s.at(), shown,
 			host)
 	}
 	return ""

@@ -131,7 +131,7 @@ var profileRules = rule.Rules[*evidence]{faultRule(svg.Version, rule.Rule[*evide
 	Advice: "Remove the element, or replace it by shapes: path, rect, circle, ellipse, line, polyline and polygon.",
 }), faultRule(svg.Placement, rule.Rule[*evidence]{
 	Code: "bimi.logo.placement", Weight: 1,
-	Title: "Elements or text stand where they must not", Requirement: "All elements and text stand where they may",
+	Title: "Elements or text are where they must not be", Requirement: "All elements and text are where they may be",
 	Advice: "Move the element or the text, or remove it: one title as the first element of svg; desc and metadata only " +
 		"directly in svg; shapes only in svg, g and defs.",
 }), faultRule(svg.Attribute, rule.Rule[*evidence]{

@@ -23,7 +23,7 @@ type Certificate struct {
 	TrademarkOffice     string   `json:"trademark_office_name,omitempty" doc:"name of the trademark office"`
 	StatuteCitation     string   `json:"statute_citation,omitempty" doc:"law by which the mark of a government was granted"`
 	PriorUseURL         string   `json:"prior_use_mark_source_url,omitempty" doc:"page on which the authority saw the logo"`
-	JurisdictionCountry string   `json:"jurisdiction_country,omitempty" doc:"country in whose register the subject stands" example:"US"`
+	JurisdictionCountry string   `json:"jurisdiction_country,omitempty" doc:"country of the register that lists the subject" example:"US"`
 	BusinessCategory    string   `json:"business_category,omitempty" doc:"kind of organization" example:"Private Organization"`
 	Pilot               bool     `json:"pilot,omitempty" doc:"whether it has the extension of the pilot of common mark certificates"`
 	LogoEmbedded        bool     `json:"logo_embedded" doc:"whether it holds a logo that can be decoded"`

@@ -28,7 +28,7 @@ type ParseRequest struct {
 // ParseReport describes the content of a text, with the verdict. It does not cover revocation.
 type ParseReport struct {
 	Valid        bool              `json:"valid" doc:"whether receivers can use the certificate now: nothing worse than a warning was found"`
-	Certificate  Certificate       `json:"certificate,omitzero" doc:"the mark certificate, or else what stands there instead"`
+	Certificate  Certificate       `json:"certificate,omitzero" doc:"the mark certificate, or what is in its place"`
 	Chain        []pki.Certificate `json:"chain" maxitems:"20" doc:"all certificates of the text, in its order, each with its PEM form left out"`
 	ChainTrusted *bool             `json:"chain_trusted,omitempty" doc:"whether the chain leads to an authority for mark certificates now; absent without a mark certificate"`
 	RootName     string            `json:"root_name,omitempty" doc:"name of the authority to which the chain leads"`

@@ -66,7 +66,7 @@ var subjectRules = rule.Rules[*evidence]{{
 			return rule.Fail("The subject has no mark type (1.3.6.1.4.1.53087.1.13), and no trademark from which it could " +
 				"be inferred.")
 		}
-		return rule.Fail("The mark type is %q, which is none of those that are known: Registered Mark, Government Mark, "+
+		return rule.Fail("The mark type is %q, which is not a known one: Registered Mark, Government Mark, "+
 			"Prior Use Mark, Modified Registered Mark.", phrase.Quote(string(t)))
 	},
 }, {
@@ -151,7 +151,7 @@ var subjectRules = rule.Rules[*evidence]{{
 var domainRules = rule.Rules[*evidence]{{
 	Code: "markcert.names.missing", Severity: diag.Critical, Weight: 4, Ref: draft + "4.3",
 	Title: "No domain in the certificate", Requirement: "The certificate names a domain",
-	Advice: "Have the certificate reissued with your domain as a DNS name: receivers look at no other field.",
+	Advice: "Have the certificate reissued with your domain as a DNS name: receivers read no other field.",
 	When:   isMark, Fails: func(e *evidence) rule.Failures {
 		if len(e.mark.X509.DNSNames) > 0 {
 			return nil

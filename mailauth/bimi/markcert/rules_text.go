@@ -16,7 +16,7 @@ var textRules = rule.Rules[*evidence]{{
 	Code: "markcert.pem.private_key", Severity: diag.Critical, Weight: 5, Category: factorText, Ref: "RFC 5280 section 8",
 	Title: "Private key in the text", Requirement: "The text holds no private key",
 	Advice: "Remove the private key, have the certificate revoked and reissued with a new key, and check what else " +
-		"uses the key: whoever could read the text can use it.",
+		"uses the key: anyone who could read the text can use it.",
 	When: hasText, Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.bundle.PrivateKey, "The text has a block with a private key. It is not repeated here.")
 	},
@@ -107,7 +107,7 @@ var textRules = rule.Rules[*evidence]{{
 			return nil
 		}
 		order := kit.Map(e.bundle.Certificates[:min(len(e.bundle.Certificates), 6)], name)
-		return e.suggestCorrected("order", rule.Fail("The certificates stand in this order: %s.", strings.Join(order, ", ")))
+		return e.suggestCorrected("order", rule.Fail("The certificates are in this order: %s.", strings.Join(order, ", ")))
 	},
 }, {
 	Code: "markcert.pem.duplicate", Severity: diag.Warning, Weight: 1, Category: factorText,

@@ -18,7 +18,7 @@ func (v *validator) attributes(t token, o *openElement) {
 			continue
 		}
 		if _, twice := has[key]; twice {
-			v.add(Namespace, a.offset, t.name, a.name, "The attribute %s stands twice, with two prefixes for one namespace.",
+			v.add(Namespace, a.offset, t.name, a.name, "The attribute %s appears twice, with two prefixes for one namespace.",
 				clip(a.name))
 			continue
 		}

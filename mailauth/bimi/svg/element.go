@@ -100,7 +100,7 @@ func (v *validator) split(name string, offset int, element, attribute string) (p
 		return "", name, true
 	}
 	if !isNCName(prefix) || !isNCName(local) {
-		v.add(Namespace, offset, element, attribute, "The name %s has a colon where none may stand.", clip(name))
+		v.add(Namespace, offset, element, attribute, "The name %s has a colon where none is allowed.", clip(name))
 		return "", name, false
 	}
 	return prefix, local, true
@@ -169,7 +169,7 @@ func (v *validator) misplaced(t token, local string, parent *openElement) {
 	if why != "" {
 		why = ": " + why
 	}
-	v.add(Placement, t.offset, t.name, "", "The element %s must not stand in %s%s.", clip(t.name), clip(parent.name), why)
+	v.add(Placement, t.offset, t.name, "", "The element %s is not allowed in %s%s.", clip(t.name), clip(parent.name), why)
 }
 
 const namespaceXHTML = "http://www.w3.org/1999/xhtml"

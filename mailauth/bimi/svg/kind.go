@@ -138,11 +138,11 @@ var bannedAttrs = kindsOf(map[Kind]string{
 
 // places describes the faults of known elements in places where they are not allowed.
 var places = map[string]string{
-	"title":    "a title names the whole image and stands only as the first element of svg",
-	"desc":     "a description stands only directly in svg",
-	"metadata": "metadata stands only directly in svg",
+	"title":    "a title names the whole image and is allowed only as the first element of svg",
+	"desc":     "a description is allowed only directly in svg",
+	"metadata": "metadata is allowed only directly in svg",
 	"svg":      "images cannot be nested",
-	"stop":     "a stop stands only in a gradient",
+	"stop":     "a stop is allowed only in a gradient",
 }
 
 var placeholders = kit.Words("bimi-svg-tiny-12-ps bimi-svg untitled untitled-1 title logo svg image icon drawing " +

@@ -130,7 +130,7 @@ func (s *scanner) instruction() (token, *syntaxError) {
 	case name == "xml" && begin == 0:
 		return token{}, s.declaration(body)
 	case strings.EqualFold(name, "xml"):
-		return token{}, s.fail(begin, "The XML declaration does not stand at the very beginning.")
+		return token{}, s.fail(begin, "The XML declaration is not at the very beginning.")
 	}
 	return token{kind: instruction, offset: begin, name: name}, nil
 }
@@ -242,7 +242,7 @@ func (s *scanner) startTag() (token, *syntaxError) {
 			return token{}, err
 		}
 		if seen[a.name] {
-			return token{}, s.fail(a.offset, "The attribute %s stands twice in one tag.", clip(a.name))
+			return token{}, s.fail(a.offset, "The attribute %s appears twice in one tag.", clip(a.name))
 		}
 		seen[a.name] = true
 		s.attrs = append(s.attrs, a)
@@ -261,7 +261,7 @@ func (s *scanner) attr() (attr, *syntaxError) {
 	s.pos++
 	s.skipWhite()
 	if s.pos == len(s.text) || s.text[s.pos] != '"' && s.text[s.pos] != '\'' {
-		return a, s.fail(a.offset, "The value of the attribute %s stands in no quotes.", clip(a.name))
+		return a, s.fail(a.offset, "The value of the attribute %s is not quoted.", clip(a.name))
 	}
 	quote := s.text[s.pos]
 	end := strings.IndexByte(s.text[s.pos+1:], quote)

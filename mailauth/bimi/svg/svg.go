@@ -139,7 +139,7 @@ func (v *validator) read() bool {
 
 func (v *validator) doctype(t token) bool {
 	if len(v.stack) > 0 || v.rootClosed {
-		v.add(Syntax, t.offset, "", "", "A document type declaration stands behind the first tag.")
+		v.add(Syntax, t.offset, "", "", "A document type declaration follows the first tag.")
 		return false
 	}
 	v.add(Doctype, t.offset, "", "", "The image has a document type declaration (<!DOCTYPE).")

@@ -73,14 +73,14 @@ var explanations = map[Reason]string{
 	reasonDKIM:            "It signs with a key of the domain.",
 	reasonService:         "It is a known sending service that is not set up to pass DMARC for the domain.",
 	reasonHosting: "It is a server of a hosting provider, and nothing in its messages passes: a website of yours may " +
-		"run there, or somebody else's.",
+		"run there, or someone else's.",
 	reasonMailboxRelay:  "It is a mailbox provider, and nothing in its messages passes, as after forwarding.",
 	reasonRelated:       "Its messages are authenticated by a domain of the same organization that is not aligned.",
 	reasonContradiction: "The receiver's evaluation contradicts its own results.",
 	reasonBrokenSignature: "Its messages carry signatures of the domain that do not verify, as after a change by a " +
 		"mailing list.",
 	reasonUnrelatedDomain: "Its messages are authenticated by a domain that has nothing to do with yours: a service " +
-		"that is not set up, a forwarder, or somebody else.",
+		"that is not set up, a forwarder, or someone else.",
 	reasonNotChecked: "The receiver could not evaluate SPF or DKIM of the domain for its messages.",
 	reasonNoResults:  "Its messages fail, and the report does not say in defined words what DKIM and SPF found.",
 	reasonOwnName:    "Nothing in its messages is authenticated, but its name in reverse DNS is one of the domain.",

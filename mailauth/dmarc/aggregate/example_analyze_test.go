@@ -35,5 +35,5 @@ func ExampleAnalyze() {
 	// 198.51.100.7 Mailchimp: 0 of 100 pass, unlisted (known_service)
 	// 198.51.100.80 : 20 of 20 pass, forwarding (dkim_survived)
 	// 203.0.113.200 : 0 of 5 pass, spoofing (spf_denied)
-	// Set up Mailchimp for your domain. Under Domains, authenticate the domain and publish the two CNAME records k2._domainkey and k3._domainkey. Mailchimp keeps its own return path: DMARC passes by DKIM alone. See https://mailchimp.com/help/set-up-email-domain-authentication/. If nobody in your organization uses it, somebody else does so in your name: report it to the service, and enforce the policy once all your own mail passes.
+	// Set up Mailchimp for your domain. Under Domains, authenticate the domain and publish the two CNAME records k2._domainkey and k3._domainkey. Mailchimp keeps its own return path: DMARC passes by DKIM alone. See https://mailchimp.com/help/set-up-email-domain-authentication/. If nobody in your organization uses it, someone else does so in your name: report it to the service, and enforce the policy once all your own mail passes.
 }

@@ -30,7 +30,7 @@ var formatRules = rule.Rules[*evidence]{
 		"The archive around the report is damaged, so that records may be missing", nil, Damaged)),
 	faultRule("dmarc.report.count.invalid", diag.Warning, "Records without a usable count",
 		"Every record has a count", "RFC 9990 section 3.1.1.8",
-		"Tell the receiver. The records are left out of all totals, since nobody knows how many messages they stand for.",
+		"Tell the receiver. The records are left out of all totals, because it is unknown how many messages they count.",
 		"Records are left out because their count is not a number of messages", nil, badCount),
 	faultRule("dmarc.report.address.invalid", diag.Warning, "Invalid source_ip: not an IP address",
 		"Every source_ip is an IP address", "RFC 9990 section 3.1.1.8",
@@ -163,7 +163,7 @@ var fileRules = rule.Rules[*evidence]{
 		"The file is a TLS report in JSON (RFC 8460), about TLS connections to the mail servers of a domain.",
 		contentTLSReport),
 	notReport("dmarc.report.kind.failure", "DMARC failure report, not an aggregate report",
-		"The file is not a failure report", "RFC 9991 section 3", "Look at the message in it, which failed DMARC. "+
+		"The file is not a failure report", "RFC 9991 section 3", "Read the message in it, which failed DMARC. "+
 			"Aggregate reports come to the addresses of rua, failure reports to those of ruf.",
 		"The file is a failure report, about one message that failed DMARC.", contentFailure),
 	notReport("dmarc.report.kind.dmarc_record", "DMARC record, not a DMARC report", "The file is not a DMARC record",

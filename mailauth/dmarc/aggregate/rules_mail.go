@@ -209,7 +209,7 @@ func (e *evidence) unaligned(s *sender) rule.Failures {
 	if s.service.Docs != "" {
 		steps += " See " + s.service.Docs + "."
 	}
-	steps += " If nobody in your organization uses it, somebody else does so in your name: report it to the service, " +
+	steps += " If nobody in your organization uses it, someone else does so in your name: report it to the service, " +
 		"and enforce the policy once all your own mail passes."
 	return rule.Failures{{Detail: detail, Target: s.name, Advice: steps}}
 }

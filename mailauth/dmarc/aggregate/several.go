@@ -65,7 +65,7 @@ func chooseReports(found *File, usedAlignments map[int]alignment, began time.Tim
 	}
 	for i, r := range all {
 		if _, ok := alignments[i]; !ok {
-			u.parts = append(u.parts, scopePart(r, diag.LeftOut, "the same report stands in the file twice"))
+			u.parts = append(u.parts, scopePart(r, diag.LeftOut, "the same report is in the file twice"))
 			continue
 		}
 		domain := alignments[i].organization

@@ -49,7 +49,7 @@ func TestSeveralReports(t *testing.T) {
 	require.Empty(t, analyze(t, first).Examined)
 	a := analyze(t, archive(t, "a.xml", first, "again.xml", first, "b.xz", "\xfd7zXZ\x00x"))
 	require.Equal(t, []diag.ScopePart{
-		{Part: "a.example · example.com · 2026-01-01 · a.example-0", State: diag.LeftOut, Reason: "the same report stands in the file twice"},
+		{Part: "a.example · example.com · 2026-01-01 · a.example-0", State: diag.LeftOut, Reason: "the same report is in the file twice"},
 		{Part: "b.xz", State: diag.LeftOut, Reason: "it could not be opened"},
 		{Part: "a.example · example.com · 2026-01-01 · a.example-0", State: diag.Examined},
 	}, a.Examined)

@@ -27,7 +27,7 @@ type Basis = provider.Basis
 // A Source is the mail from one address.
 type Source struct {
 	SourceIP   netip.Addr `json:"source_ip,omitzero" doc:"the address; absent where the report holds none"`
-	SourceText string     `json:"source_text,omitempty" doc:"what stands in place of an address"`
+	SourceText string     `json:"source_text,omitempty" doc:"what is given instead of an address"`
 	Domain     string     `json:"domain,omitempty" doc:"the domain that it sends for, where the reports are about several"`
 
 	PTR          string   `json:"ptr,omitempty" doc:"its name in reverse DNS, if that was looked up"`

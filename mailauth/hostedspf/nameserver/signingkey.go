@@ -168,7 +168,7 @@ func ParseKey(text string) (Key, error) {
 	}
 	algorithm := strings.ToLower(parts[0])
 	if !slices.Contains(algorithms, algorithm) {
-		return Key{}, fmt.Errorf("TSIG algorithm %.30q is none of %s", parts[0], strings.Join(algorithms, ", "))
+		return Key{}, fmt.Errorf("TSIG algorithm %.30q is not one of %s", parts[0], strings.Join(algorithms, ", "))
 	}
 	name, err := diag.ParseName(parts[1])
 	if err != nil || name.String() == "." {

@@ -253,7 +253,7 @@ func (s *Server) follow(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil && !failing:
-			s.config.Log.Warn("the name server goes on with what it knows", "error", err)
+			s.config.Log.Warn("the name server continues with what it has", "error", err)
 		case err == nil && failing:
 			s.config.Log.Info("the name server reads the store again")
 		}

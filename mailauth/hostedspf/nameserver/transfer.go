@@ -94,8 +94,8 @@ func (s *snapshot) batches(known bool, send func([]dns.RR) bool) {
 	send(append(batch, s.soa))
 }
 
-// all yields the records of the zone but the SOA record. Those of a signed zone come with signatures and with a chain of
-// NSEC records: secondaries cannot make any (RFC 4034 section 4).
+// all yields the records of the zone but the SOA record. Those of a signed zone come with signatures and with a chain
+// of NSEC records: secondaries cannot make any (RFC 4034 section 4).
 func (s *snapshot) all() iter.Seq[dns.RR] {
 	return func(yield func(dns.RR) bool) {
 		names := slices.Collect(maps.Keys(s.nodes))
@@ -169,7 +169,7 @@ func (s *Server) inform(ctx context.Context, to netip.AddrPort, changed <-chan s
 			wait *= 2
 		}
 		if err != nil && ctx.Err() == nil {
-			s.config.Log.Warn("a secondary name server was not told of a change", "secondary", to.String(), "error", err)
+			s.config.Log.Warn("a secondary name server could not be notified of a change", "secondary", to.String(), "error", err)
 		}
 	}
 }

@@ -370,8 +370,8 @@ func TestParseKey(t *testing.T) {
 	for _, test := range []struct{ text, want, err string }{
 		{"key.example:" + testSecret, "key.example hmac-sha256", ""},
 		{"HMAC-SHA512:Key.Example.:" + testSecret, "key.example hmac-sha512", ""},
-		{"hmac-md5:key.example:" + testSecret, "", "is none of"},
-		{"hmac-sha1:key.example:" + testSecret, "", "is none of"},
+		{"hmac-md5:key.example:" + testSecret, "", "is not one of"},
+		{"hmac-sha1:key.example:" + testSecret, "", "is not one of"},
 		{"key.example", "", "ALGORITHM:NAME:SECRET"},
 		{":" + testSecret, "", "is not a name"},
 		{"key.example:secret", "", "is not base64"},

@@ -202,7 +202,7 @@ func (t *index) set(s *Service, owners map[string]*Service, key, value string) e
 	}
 	if field, ok := texts[key]; ok {
 		if *field != "" || value == "" {
-			return fmt.Errorf("%s of %s is empty or stands twice", key, s.Name)
+			return fmt.Errorf("%s of %s is empty or appears twice", key, s.Name)
 		}
 		*field = value
 		return nil
@@ -218,7 +218,7 @@ func (t *index) set(s *Service, owners map[string]*Service, key, value string) e
 		"mx": {useMX, &s.MX}}
 	entry, ok := lists[key]
 	if !ok || len(*entry.list) > 0 {
-		return fmt.Errorf("%s of %s is unknown or stands twice", key, s.Name)
+		return fmt.Errorf("%s of %s is unknown or appears twice", key, s.Name)
 	}
 	*entry.list = strings.Fields(value)
 	for _, domain := range *entry.list {

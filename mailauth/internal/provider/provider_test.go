@@ -16,7 +16,7 @@ func TestTable(t *testing.T) {
 	names := map[string]bool{}
 	for _, s := range services {
 		t.Run(s.Name, func(t *testing.T) {
-			require.False(t, names[s.Name], "the name stands twice")
+			require.False(t, names[s.Name], "the name appears twice")
 			names[s.Name] = true
 			require.Contains(t, s.Category.Values(), string(s.Category))
 			require.Equal(t, s.Category.Relays(), s.Sign == "", "all but relays say how they sign")
@@ -52,9 +52,9 @@ func checkDomain(t *testing.T, domain string) {
 func TestFaultsOfTheTable(t *testing.T) {
 	for text, want := range map[string]string{
 		"A\nptr a.example\n\nB\ndkim a.example\n": "line 5: a.example belongs to A and B",
-		"A\ncategory\n":                     "line 2: category of A is empty or stands twice",
-		"A\nptr a.example\nptr b.example\n": "line 3: ptr of A is unknown or stands twice",
-		"A\ncolour red\n":                   "line 2: colour of A is unknown or stands twice",
+		"A\ncategory\n":                     "line 2: category of A is empty or appears twice",
+		"A\nptr a.example\nptr b.example\n": "line 3: ptr of A is unknown or appears twice",
+		"A\ncolour red\n":                   "line 2: colour of A is unknown or appears twice",
 	} {
 		_, err := parse(text)
 		require.ErrorContains(t, err, want)

@@ -311,7 +311,7 @@ func (k Finder[E]) Location(r rule.Rule[E]) rule.Rule[E] {
 				return nil
 			}
 			return k.suggesting(e, rule.FailEach(k.Elsewhere(e).Places, func(p Place) rule.Failures {
-				return rule.Fail("The record %q is published at %s, which is the wrong place: %s look at %s.",
+				return rule.Fail("The record %q is published at %s, which is the wrong place: %s query %s.",
 					phrase.Quote(p.Record), p.Name, k.readers(), k.Name(e)).About(p.Name)
 			}))
 		},

@@ -58,7 +58,7 @@ func parseMacros(s string, explanation bool) (macros, macroFault) {
 		case c > 0x20 && c < 0x7f || c == ' ' && explanation:
 			i++
 		default:
-			return nil, macroFault{i, 1, "the character " + strconv.QuoteToASCII(s[i:i+1]) + " must not stand there"}
+			return nil, macroFault{i, 1, "the character " + strconv.QuoteToASCII(s[i:i+1]) + " is not allowed there"}
 		}
 	}
 	if begin < len(s) {
@@ -75,7 +75,7 @@ func ExplanationFault(text string) (offset int, fault string) {
 
 func parseMacro(s string, explanation bool) (m macro, n int, fault string) {
 	if len(s) < 2 {
-		return m, 1, "a percent sign stands alone; it is written %%"
+		return m, 1, "a percent sign is alone; write %%"
 	}
 	switch s[1] {
 	case '%':

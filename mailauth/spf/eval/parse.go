@@ -120,7 +120,7 @@ func (p *parser) term(raw string, offset int) {
 		switch c := raw[i]; {
 		case c < 0x21 || c > 0x7e:
 			r, n := utf8.DecodeRuneInString(raw[i:])
-			p.here(BadCharacter, i, n, "the character %s must not stand in a record", quoteRune(r, c))
+			p.here(BadCharacter, i, n, "the character %s is not allowed in a record", quoteRune(r, c))
 			return
 		case end == len(raw) && (c == ':' || c == '/' || c == '='):
 			end = i
@@ -240,7 +240,7 @@ func (p *parser) mechanism(t *Term, name string, at int) bool {
 func (p *parser) unknown(t *Term, name, value string) bool {
 	switch modifier := strings.ToLower(name); {
 	case name == "" && value == "":
-		return p.here(BadQualifier, 0, len(t.Raw), "the qualifier %q stands alone", t.Raw)
+		return p.here(BadQualifier, 0, len(t.Raw), "the qualifier %q is alone", t.Raw)
 	case strings.IndexByte("+-~?", (name + value)[0]) >= 0:
 		return p.here(BadQualifier, 0, 2, "there are two qualifiers")
 	case strings.HasPrefix(value, ":") && (modifier == string(Redirect) || modifier == string(Exp)):

@@ -54,7 +54,7 @@ type Runs struct {
 type Answer struct {
 	Runs    bool     `json:"runs" doc:"whether it runs"`
 	By      string   `json:"by,omitempty" doc:"directive that decides; absent if none governs it" example:"script-src"`
-	Policy  int      `json:"policy,omitempty" min:"1" doc:"which policy it stands in, from 1: those of header fields, then of meta elements"`
+	Policy  int      `json:"policy,omitempty" min:"1" doc:"which policy it is in, from 1: those of header fields, then of meta elements"`
 	Sources []string `json:"sources,omitempty" maxitems:"20" doc:"source expressions of that directive that let it run"`
 }
 

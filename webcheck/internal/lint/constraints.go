@@ -293,7 +293,7 @@ func names(c *x509.Certificate) []Fault {
 	}
 	for _, cn := range commonNames(c) {
 		if !slices.Contains(c.DNSNames, cn) && !addressAsText(cn, c.IPAddresses) {
-			add("cn.foreign", "BR section 7.1.4.3", "The common name %.300q is none of the subject alternative names", cn)
+			add("cn.foreign", "BR section 7.1.4.3", "The common name %.300q is not one of the subject alternative names", cn)
 		}
 	}
 	return faults

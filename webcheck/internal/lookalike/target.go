@@ -131,7 +131,7 @@ func (t *Targets) add(target *Target) error {
 		}
 		name := d.String()
 		if other := t.own[name]; other != nil {
-			return fmt.Errorf("domains: %s stands twice, also with %q", name, other.Name)
+			return fmt.Errorf("domains: %s appears twice, also with %q", name, other.Name)
 		}
 		target.Domains[i], t.own[name] = name, target
 	}
@@ -140,7 +140,7 @@ func (t *Targets) add(target *Target) error {
 			return fmt.Errorf("labels: %.80q is not %d to 63 small letters and digits", label, minLabel)
 		}
 		if other := t.labels[label]; other != nil {
-			return fmt.Errorf("labels: %q stands twice, also with %q", label, other.Name)
+			return fmt.Errorf("labels: %q appears twice, also with %q", label, other.Name)
 		}
 		t.labels[label] = target
 		for index, form := range map[*map[string]string]string{

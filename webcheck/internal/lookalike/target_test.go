@@ -15,15 +15,15 @@ func TestParseFaults(t *testing.T) {
 		`{"targets": []}`:                       "1 to 5000",
 		`{"targets": [null]}`:                   "is null",
 		`{"date": "today", "targets": []}`:      "no date",
-		`{"targets": [], "targets": []}`:        "stands twice",
+		`{"targets": [], "targets": []}`:        "appears twice",
 		`{"targets": [], "x": 1}`:               "unknown field",
 		`{"targets": []} {}`:                    "something follows",
 		`{"targets": [{"name": "A"}]}`:          "domains",
 		`{"targets": [{"domains": ["a.com"]}]}`: "name",
 		`{"targets": [{"name": "A", "domains": ["-"]}]}`:                               "domains",
-		`{"targets": [{"name": "A", "domains": ["a.com", "a.com"]}]}`:                  "stands twice",
+		`{"targets": [{"name": "A", "domains": ["a.com", "a.com"]}]}`:                  "appears twice",
 		`{"targets": [{"name": "A", "domains": ["a.com"], "labels": ["ab"]}]}`:         "labels",
-		`{"targets": [{"name": "A", "domains": ["a.com"], "labels": ["abc", "abc"]}]}`: "stands twice",
+		`{"targets": [{"name": "A", "domains": ["a.com"], "labels": ["abc", "abc"]}]}`: "appears twice",
 		`{"targets": [{"name": "A", "domains": ["a.com"], "labels": ["A-B"]}]}`:        "labels",
 	} {
 		_, err := Parse([]byte(text))

@@ -83,7 +83,7 @@ type Code struct {
 	ErrorsCorrected  int          `json:"errors_corrected" min:"0" doc:"codewords that were unreadable and restored"`
 	ErrorsCorrigible int          `json:"errors_correctable" min:"0" doc:"codewords that can be restored if the damage is spread evenly"`
 	Mirrored         bool         `json:"mirrored" doc:"whether the code is a mirror image"`
-	Inverted         bool         `json:"inverted" doc:"whether light modules stand on a dark background"`
+	Inverted         bool         `json:"inverted" doc:"whether light modules are on a dark background"`
 	GS1              bool         `json:"gs1" doc:"whether the code holds data elements of GS1 (FNC1 in first position)"`
 	Append           *AppendState `json:"structured_append,omitempty" doc:"which part of a text this code is, if the text is spread over several"`
 
