@@ -69,11 +69,11 @@ type Resolver interface {
 }
 
 // real is the world of a nil Env. It holds nothing but connections to the system's name servers.
-var real Env
+var realWorld Env
 
 func (e *Env) orReal() *Env {
 	if e == nil {
-		return &real
+		return &realWorld
 	}
 	return e
 }
@@ -139,12 +139,12 @@ func (e *Env) source() *Env {
 // Shared returns the value that all diagnostics of an environment share under a key, such as the remaining query
 // quota of a service. The first caller creates it. The key has a type of the package that uses it, and the value
 // takes care of concurrent use. Environments from [Env.Cached] share with their origin.
-func Shared[T any](e *Env, key any, make func() T) T {
+func Shared[T any](e *Env, key any, create func() T) T {
 	e = e.source()
 	if v, ok := e.shared.Load(key); ok {
 		return v.(T)
 	}
-	v, _ := e.shared.LoadOrStore(key, make())
+	v, _ := e.shared.LoadOrStore(key, create())
 	return v.(T)
 }
 

@@ -104,10 +104,10 @@ func (v Verifier) Complete(chain []*x509.Certificate) bool {
 	if len(chain) == 0 || slices.ContainsFunc(chain, unfit) {
 		return false
 	}
-	any := v
-	any.Usages = []x509.ExtKeyUsage{x509.ExtKeyUsageAny}
+	forAnyUsage := v
+	forAnyUsage.Usages = []x509.ExtKeyUsage{x509.ExtKeyUsageAny}
 	for _, at := range []time.Time{v.Now, chain[0].NotAfter, chain[0].NotBefore} {
-		if _, err := chain[0].Verify(any.options(chain, at)); err == nil {
+		if _, err := chain[0].Verify(forAnyUsage.options(chain, at)); err == nil {
 			return true
 		}
 	}

@@ -279,10 +279,8 @@ func report(e *evidence) *Report {
 		Answers: NewDNSRecords(m.Answer, maxRecords, e.ended), Authority: NewDNSRecords(m.Ns, maxRecords, e.ended),
 		Additional: NewDNSRecords(m.Extra, maxRecords, e.ended), TruncatedOverUDP: e.truncated,
 		CNAMEChain: kit.Map(e.chain, func(c *dns.CNAME) string { return nameText(c.Target) }),
-		LatencyMS: max(
-			0,
-			e.ended.Sub(e.began).Milliseconds(),
-		), Trace: []Step{}, CheckedAt: e.began.UTC().Truncate(time.Second),
+		LatencyMS:  max(0, e.ended.Sub(e.began).Milliseconds()),
+		Trace:      []Step{}, CheckedAt: e.began.UTC().Truncate(time.Second),
 		Findings: verdict.Findings,
 	}
 	if e.request.Class == Chaos {

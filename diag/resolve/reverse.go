@@ -150,11 +150,9 @@ func reverseReport(e *reverseEvidence) *ReverseReport {
 	r := &ReverseReport{
 		Text: verdict.Text(), IP: e.ip, Version: e.ip.Version(), PTRName: nameText(e.ip.Reverse()),
 		Rcode: e.ptr.RcodeName(), Hostnames: kit.Map(e.hosts, nameText), ForwardConfirmed: e.confirmed(),
-		Forward: kit.Map(e.forwards, forwardAnswer.report),
-		LatencyMS: max(
-			0,
-			e.ended.Sub(e.began).Milliseconds(),
-		), CheckedAt: e.began.UTC().Truncate(time.Second), Findings: verdict.Findings,
+		Forward:   kit.Map(e.forwards, forwardAnswer.report),
+		LatencyMS: max(0, e.ended.Sub(e.began).Milliseconds()),
+		CheckedAt: e.began.UTC().Truncate(time.Second), Findings: verdict.Findings,
 	}
 	if e.ptr.Exists() {
 		r.TTL = new(e.ptr.TTL)

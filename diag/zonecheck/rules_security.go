@@ -81,8 +81,8 @@ func versionOf(r survey.Reply) string {
 // option returns the first option of a kind in the OPT record of a reply.
 func option[O dns.EDNS0](r survey.Reply) (o O, found bool) {
 	if opt := r.EDNS(); opt != nil {
-		for _, any := range opt.Option {
-			if o, found = any.(O); found {
+		for _, one := range opt.Option {
+			if o, found = one.(O); found {
 				return o, true
 			}
 		}

@@ -178,11 +178,11 @@ func (a *answers) denied(name string) bool {
 
 // synthesized reports whether a name has the addresses of any name in the zone (RFC 4592 section 2.1).
 func (a *answers) synthesized(name string) bool {
-	any, own := map[netip.Addr]bool{}, map[netip.Addr]bool{}
+	everywhere, own := map[netip.Addr]bool{}, map[netip.Addr]bool{}
 	for _, ad := range a.serving {
 		if r := ad.Replies[survey.ProbeAbsent]; r.Rcode() == dns.RcodeSuccess {
 			for _, rr := range r.Msg.Answer {
-				any[resolver.AddressIn(rr)] = true
+				everywhere[resolver.AddressIn(rr)] = true
 			}
 		}
 	}
@@ -196,8 +196,8 @@ func (a *answers) synthesized(name string) bool {
 			}
 		}
 	}
-	delete(any, netip.Addr{}) // of records that are no addresses
-	return len(own) > 0 && maps.Equal(own, any)
+	delete(everywhere, netip.Addr{}) // of records that are no addresses
+	return len(own) > 0 && maps.Equal(own, everywhere)
 }
 
 // lacksDot reports whether the final dot of a target is missing.

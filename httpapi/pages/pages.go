@@ -99,9 +99,9 @@ func Handler(c Config) http.Handler {
 	return s
 }
 
-func (s *site) addFile(path, media string, make func() ([]byte, error)) {
+func (s *site) addFile(path, media string, render func() ([]byte, error)) {
 	s.files[path] = sync.OnceValue(func() *httpapi.File {
-		contents, err := make()
+		contents, err := render()
 		if err != nil { // tests make all of them
 			panic("pages: making " + path + ": " + err.Error())
 		}

@@ -67,7 +67,7 @@ func ReverseUnknown(list []ReverseName) bool {
 // ReverseRules makes the rules about the names of addresses that send mail, for the table of a composite. A failure at
 // one address is final, even if others are unknown.
 func ReverseRules[E any](names func(E) []ReverseName) rule.Rules[E] {
-	any := func(e E) bool { return len(names(e)) > 0 }
+	hasNames := func(e E) bool { return len(names(e)) > 0 }
 	each := func(all string, fails func(ReverseName) rule.Failures) func(E) rule.Failures {
 		return func(e E) rule.Failures {
 			list := rule.FailEach(names(e), fails)
@@ -79,7 +79,7 @@ func ReverseRules[E any](names func(E) []ReverseName) rule.Rules[E] {
 		Title:       "Reverse DNS of a sending address could not be looked up",
 		Requirement: "The name servers answer for the reverse DNS of every sending address",
 		Advice:      "Check the name servers of the reverse zone: receivers that get no answer defer mail.",
-		When:        any,
+		When:        hasNames,
 		Fails: each("Whether %d sending addresses have names that lead back to them is not known.",
 			func(n ReverseName) rule.Failures {
 				return rule.FailIf(n.ForwardConfirmed == nil, "Whether %s has a name in reverse DNS that leads back to it is not "+
@@ -91,7 +91,7 @@ func ReverseRules[E any](names func(E) []ReverseName) rule.Rules[E] {
 		Title: "Sending address has no name in reverse DNS", Requirement: "Every sending address has a name in reverse DNS",
 		Advice: "Have the operator of the address publish a PTR record with the name of the mail server, and give that " +
 			"name the address: Gmail and Yahoo refuse mail from addresses without one.",
-		When: any, Fails: each("%d sending addresses have no PTR record.", func(n ReverseName) rule.Failures {
+		When: hasNames, Fails: each("%d sending addresses have no PTR record.", func(n ReverseName) rule.Failures {
 			return rule.FailIf(n.ForwardConfirmed != nil && len(n.Hostnames) == 0, "%s has no PTR record.", n.Address).
 				About(n.Address.String())
 		}),
@@ -101,7 +101,7 @@ func ReverseRules[E any](names func(E) []ReverseName) rule.Rules[E] {
 		Requirement: "The name in reverse DNS of every sending address leads back to it",
 		Advice: "Publish an address record for the name with this address, or have the PTR record name a host that has " +
 			"it: Gmail and Yahoo ask that both agree.",
-		When: any,
+		When: hasNames,
 		Fails: each("%d sending addresses have names that do not have these addresses.", func(n ReverseName) rule.Failures {
 			return rule.FailIf(n.ForwardConfirmed != nil && !*n.ForwardConfirmed && len(n.Hostnames) > 0,
 				"%s has the name %s, which does not have this address.", n.Address,

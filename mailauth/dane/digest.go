@@ -134,11 +134,11 @@ func (s *server) fault() fault {
 
 // server returns the server that decides about a host: the first with a known fault, else one that was reached.
 func (h *host) server() *server {
-	var reached, any *server
+	var reached, unreached *server
 	for i := range h.servers {
 		switch s := &h.servers[i]; s.fault() {
 		case unreachable:
-			any = s
+			unreached = s
 		case none:
 			reached = s
 		default:
@@ -148,7 +148,7 @@ func (h *host) server() *server {
 	if reached != nil {
 		return reached
 	}
-	return any
+	return unreached
 }
 
 func (h *host) usable() []Record {

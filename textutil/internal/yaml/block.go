@@ -9,10 +9,10 @@ import (
 type place uint8
 
 const (
-	root    place = 0 // a document
-	item    place = 1 // behind "-": a collection may begin on the line
-	value   place = 2 // behind a key and its colon: a sequence may be at the column of the mapping
-	complex place = 3 // behind "?", or ":" that belongs to it: both
+	root       place = 0 // a document
+	item       place = 1 // behind "-": a collection may begin on the line
+	value      place = 2 // behind a key and its colon: a sequence may be at the column of the mapping
+	complexKey place = 3 // behind "?", or ":" that belongs to it: both
 )
 
 // block reads the node that belongs to what is before, in a collection at column n or, if that is -1, in a
@@ -37,7 +37,7 @@ func (p *parser) block(n int, where place) *Node {
 			case !tab:
 				column = spaces
 			}
-		} else if (where == item || where == complex) && !strings.Contains(p.Text[begin:p.pos], "\t") {
+		} else if (where == item || where == complexKey) && !strings.Contains(p.Text[begin:p.pos], "\t") {
 			column = p.pos - p.line
 		}
 		start := p.pos
@@ -186,10 +186,10 @@ func (p *parser) mapping(b blockPlace, props *properties, key *Node) *Node {
 // explicitPair reads "?" and a key, and ":" and a value if they are there.
 func (p *parser) explicitPair(column int) (key, value *Node) {
 	p.pos++
-	key = p.block(column, complex)
+	key = p.block(column, complexKey)
 	if p.hasEntryAt(column) && p.isIndicator(':') {
 		p.pos++
-		return key, p.block(column, complex)
+		return key, p.block(column, complexKey)
 	}
 	return key, p.emptyValue(key)
 }

@@ -147,13 +147,13 @@ func (n generalName) String() string {
 
 // touches reports whether a name lies within a base. A wildcard matches many names: it is within an
 // excluded base if one of them may be, and within a permitted one only if all are.
-func (base generalName) touches(n generalName, any bool) bool {
+func (base generalName) touches(n generalName, oneSuffices bool) bool {
 	if base.kind != n.kind {
 		return false
 	}
 	switch n.kind {
 	case dnsName:
-		return withinDomain(string(n.value), string(base.value), any)
+		return withinDomain(string(n.value), string(base.value), oneSuffices)
 	case emailName:
 		return withinMailbox(string(n.value), string(base.value))
 	case uriName:
@@ -168,7 +168,7 @@ func (base generalName) touches(n generalName, any bool) bool {
 	}
 }
 
-func withinDomain(name, base string, any bool) bool {
+func withinDomain(name, base string, oneSuffices bool) bool {
 	if base == "" {
 		return true
 	}
@@ -182,7 +182,7 @@ func withinDomain(name, base string, any bool) bool {
 	}
 	// *.example.com matches foo.example.com too.
 	_, parent, _ := strings.Cut(base, ".")
-	return wildcard && any && strings.EqualFold(parent, rest)
+	return wildcard && oneSuffices && strings.EqualFold(parent, rest)
 }
 
 func withinHostOrBelow(name, base string) bool {

@@ -145,8 +145,8 @@ func Scan(ctx context.Context, dial Dialer, config Config) *Report {
 	for i := len(versions) - 1; i >= 0; i-- {
 		r.Suites = append(r.Suites, found[i].suites...)
 	}
-	if new := found[len(found)-1]; new.answer() == Yes {
-		r.New = new.first
+	if newest := found[len(found)-1]; newest.answer() == Yes {
+		r.New = newest.first
 	}
 	for i := len(versions) - 2; i > 0 && r.Old == nil; i-- {
 		r.Old = found[i].first

@@ -329,13 +329,13 @@ func (s *scanner) confirm(ctx context.Context, r *Report) {
 // details asks for what can be asked only when versions and suites are known.
 func (s *scanner) details(ctx context.Context, r *Report) {
 	var g diag.Group
-	var new, old []GroupResult
+	var newer, older []GroupResult
 	if r.New != nil {
-		g.Go(func() { new = s.groups(ctx, TLS13, r.suites(TLS13, Suite.TLS13)) })
+		g.Go(func() { newer = s.groups(ctx, TLS13, r.suites(TLS13, Suite.TLS13)) })
 	}
 	if r.Old != nil {
 		v := r.Old.Version
-		g.Go(func() { old = s.groups(ctx, v, r.suites(v, Suite.EllipticCurve)) })
+		g.Go(func() { older = s.groups(ctx, v, r.suites(v, Suite.EllipticCurve)) })
 		g.Go(func() { r.ALPN = s.protocols(ctx, v, r.suites(v, anySuite)) })
 		g.Go(func() { r.ServerOrder = s.order(ctx, v, r.suites(v, anySuite)) })
 		g.Go(func() { r.Compression = s.compression(ctx, v, r.suites(v, anySuite)) })
@@ -343,6 +343,6 @@ func (s *scanner) details(ctx context.Context, r *Report) {
 	g.Go(func() { r.FallbackSCSV = s.fallback(ctx, r) })
 	g.Go(func() { s.tolerance(ctx, r) })
 	g.Wait()
-	r.Groups = slices.Concat(new, old)
+	r.Groups = slices.Concat(newer, older)
 	s.confirm(ctx, r)
 }

@@ -32,10 +32,10 @@ const triesWithSymbol = 5
 // Scan returns the symbols in an image, at most max of them, in no particular order, and whether all of the image was
 // searched: false if a limit ended that while there was something left that may be a symbol. The error is that of the
 // context.
-func Scan(ctx context.Context, img *raster.Gray, max int) (found []Symbol, whole bool, err error) {
-	s := &scanner{img: img, max: max, budget: min(mostWork, leastWork+workPerPixel*len(img.Pix))}
+func Scan(ctx context.Context, img *raster.Gray, limit int) (found []Symbol, whole bool, err error) {
+	s := &scanner{img: img, max: limit, budget: min(mostWork, leastWork+workPerPixel*len(img.Pix))}
 	for i, p := range plan {
-		if len(s.found) >= max || s.budget <= 0 || len(s.found) > 0 && (i >= triesWithSymbol || s.rest == 0 && !s.cut) {
+		if len(s.found) >= limit || s.budget <= 0 || len(s.found) > 0 && (i >= triesWithSymbol || s.rest == 0 && !s.cut) {
 			break
 		}
 		if err := ctx.Err(); err != nil {
