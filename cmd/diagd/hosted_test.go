@@ -66,7 +66,7 @@ func TestServeSignedZone(t *testing.T) {
 	require.Len(t, m.Answer, 2)
 	ds, err := dns.NewRR(made.DS)
 	require.NoError(t, err)
-	require.True(t, dnssec.StandsFor(ds.(*dns.DS), m.Answer[0].(*dns.DNSKEY)))
+	require.True(t, dnssec.MatchesDS(ds.(*dns.DS), m.Answer[0].(*dns.DNSKEY)))
 }
 
 // What another process publishes is served a second later, until it is removed.

@@ -110,7 +110,7 @@ type AnchorKey struct {
 func anchorKeys(anchors []*dns.DS, keys []*key, z name) (list []AnchorKey) {
 	for _, a := range anchors {
 		revoked := slices.ContainsFunc(keys, func(k *key) bool {
-			return k.rr.Flags&dns.REVOKE != 0 && stands(a, k.unrevoked(), z)
+			return k.rr.Flags&dns.REVOKE != 0 && anchorMatches(a, k.unrevoked(), z)
 		})
 		if entry := (AnchorKey{a.KeyTag, revoked}); !slices.Contains(list, entry) {
 			list = append(list, entry)
@@ -126,6 +126,6 @@ func (k *key) unrevoked() *key {
 	return newKey(&before)
 }
 
-func stands(anchor *dns.DS, k *key, z name) bool {
+func anchorMatches(anchor *dns.DS, k *key, z name) bool {
 	return anchor.KeyTag == k.tag && anchor.Algorithm == k.rr.Algorithm && digestFits(anchor, k.rr, z)
 }

@@ -253,7 +253,7 @@ func (v *validation) prove(msg *message, set *rrset) statusCause {
 	signer := set.signer()
 	place := v.place(set.owner, set.rrtype, signer)
 	d := v.at(place)
-	if owed := v.owed(d, place, signer, msg); owed != nil {
+	if owed := v.unprovenDelegation(d, place, signer, msg); owed != nil {
 		return bogus(owed)
 	}
 	if d.unproven && d.why.Code == codeDelegation && signer == "" {
@@ -271,9 +271,9 @@ func (v *validation) prove(msg *message, set *rrset) statusCause {
 	return f
 }
 
-// owed is the fault of a zone that does not prove of a zone below it, whose servers have answered, that it has no DS
+// unprovenDelegation is the fault of a zone that does not prove of a zone below it, whose servers have answered, that it has no DS
 // record. It is nil if the zone is the one that has answered for the name, or if it was proven not to be signed.
-func (v *validation) owed(d node, n, signer name, msg *message) *ChainFault {
+func (v *validation) unprovenDelegation(d node, n, signer name, msg *message) *ChainFault {
 	above := d.zone
 	contrary := d.unproven && d.why.Code == codeDenialContradict // something filters its answers
 	if contrary || !d.unproven && (d.status != diag.Secure || signer != "" && !signer.below(above.name)) {
@@ -378,7 +378,7 @@ func (v *validation) negative(msg *message, n name, rrtype uint16) step {
 func (v *validation) disprove(msg *message, n name, rrtype uint16, signer name) statusCause {
 	place := v.place(n, rrtype, signer)
 	d := v.at(place)
-	if owed := v.owed(d, place, signer, msg); owed != nil {
+	if owed := v.unprovenDelegation(d, place, signer, msg); owed != nil {
 		return bogus(owed)
 	}
 	if d.status != diag.Secure {

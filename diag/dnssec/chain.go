@@ -88,7 +88,7 @@ func (v *validation) prime(n name) node {
 	v.begin()
 	z := v.newZone(n, nil)
 	fits := func(k *key) bool {
-		return slices.ContainsFunc(v.anchors[n], func(a *dns.DS) bool { return stands(a, k, n) && Usable(a) })
+		return slices.ContainsFunc(v.anchors[n], func(a *dns.DS) bool { return anchorMatches(a, k, n) && Usable(a) })
 	}
 	f := v.establish(z, fits, func(keys []*key) *ChainFault {
 		return fault(n, codeAnchorMismatch, "None of the keys of the zone is a trust anchor")

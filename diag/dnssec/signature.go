@@ -324,8 +324,8 @@ func (j *Judgement) conclude(f statusCause, d *denials) {
 // revoked (RFC 4034 section 2.1.1, RFC 5011 section 2.1).
 func ForZone(k *dns.DNSKEY) bool { return (&key{rr: k}).forZone() }
 
-// StandsFor reports whether a DS record is the digest of a key that may sign its zone.
-func StandsFor(ds *dns.DS, k *dns.DNSKEY) bool {
+// MatchesDS reports whether a DS record is the digest of a key that may sign its zone.
+func MatchesDS(ds *dns.DS, k *dns.DNSKEY) bool {
 	zone, ok := parseName(k.Hdr.Name)
 	return ok && ForZone(k) && ds.KeyTag == k.KeyTag() && ds.Algorithm == k.Algorithm && digestFits(ds, k, zone)
 }

@@ -34,7 +34,7 @@ func (r *Report) View() *view.View {
 	v.BriefIf(r.Status == diag.Secure, "secure", phrase.Count(len(r.Chain), "zone")+" in the chain")
 	d := v.Rows(view.Chain, "Chain of trust", "zone", "ds", "keys", "valid")
 	for _, z := range r.Chain {
-		ds := z.vouchers()
+		ds := z.dsText()
 		if z.Parent == "" && z.Zone == r.TrustAnchor.Zone {
 			ds = "anchor " + strings.Trim(fmt.Sprint(r.TrustAnchor.KeyTags), "[]")
 		}
@@ -42,7 +42,7 @@ func (r *Report) View() *view.View {
 			return fmt.Sprintf("%s %d", k.Role, k.KeyTag) + view.TextIf(k.Revoked, " revoked")
 		})
 		valid, n := view.CountIf(z.Signatures, func(s Signature) bool { return s.Valid }), len(z.Signatures)
-		d.Stands(cmp.Or(standings[z.Status], view.Standing{Mark: view.Unknown, Note: "not known"}),
+		d.StatusRow(cmp.Or(standings[z.Status], view.Standing{Mark: view.Unknown, Note: "not known"}),
 			z.Zone, ds, cmp.Or(strings.Join(tags, ", "), "none"),
 			cmp.Or(view.TextIf(n == 0, "none"), fmt.Sprintf("%d of %d", valid, n)))
 	}
@@ -55,8 +55,8 @@ var standings = map[diag.DNSSECStatus]view.Standing{
 	diag.Bogus: {Mark: view.Critical, Note: "broken here"},
 }
 
-// vouchers are the DS records, with what does not fit.
-func (z *Zone) vouchers() string {
+// dsText are the DS records, with what does not fit.
+func (z *Zone) dsText() string {
 	var list []string
 	for _, ds := range z.DS {
 		text := fmt.Sprint(ds.KeyTag) + view.TextIf(!ds.MatchesDNSKEY, " without key")

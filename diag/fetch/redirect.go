@@ -95,12 +95,12 @@ func (r *Result) forwarded(req Request) Lead {
 	if lead.Target == "" || isScript(lead.Target) {
 		return Lead{} // HTML Standard, "shared declarative refresh steps", last step but one
 	}
-	led := *h
-	led.lead(r.URL, lead)
-	if led.Refused == nil && resource(led.Target) == resource(r.URL) && lead.After > 0 {
+	leading := *h
+	leading.lead(r.URL, lead)
+	if leading.Refused == nil && resource(leading.Target) == resource(r.URL) && lead.After > 0 {
 		return Lead{} // it is reloaded now and then
 	}
-	*h = led
+	*h = leading
 	if req.MaxRedirects == 0 {
 		return Lead{}
 	}

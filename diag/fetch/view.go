@@ -19,7 +19,7 @@ func Draw(v *view.View, hops []Hop, last string, failed Error) *view.Drawing {
 	for _, h := range hops {
 		answer := fmt.Sprint(h.StatusCode) + view.TextIf(h.RedirectType == MetaRefresh, " meta refresh") +
 			view.TextIf(h.RedirectType == HeaderRefresh, " Refresh field")
-		d.Stands(cmp.Or(view.MarkIf(h.StatusCode >= http.StatusBadRequest, view.Error, ""),
+		d.StatusRow(cmp.Or(view.MarkIf(h.StatusCode >= http.StatusBadRequest, view.Error, ""),
 			view.MarkIf(h.RedirectType == "" && h.StatusCode < http.StatusMultipleChoices, view.Good, "")),
 			phrase.Clip(h.URL, maxShown), answer, fmt.Sprintf("%d ms", h.LatencyMS))
 	}

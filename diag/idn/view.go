@@ -29,7 +29,7 @@ func (r *Report) View() *view.View {
 	}
 	d := v.Rows(view.Table, "Labels", "ascii", "unicode", "scripts")
 	for _, l := range r.Labels {
-		d.Stands(cmp.Or(view.MarkIf(l.ConfusableWith != "", view.Warning, "looks like "+l.ConfusableWith),
+		d.StatusRow(cmp.Or(view.MarkIf(l.ConfusableWith != "", view.Warning, "looks like "+l.ConfusableWith),
 			view.MarkIf(l.MixedScript, view.Warning, "mixes scripts")), l.ASCII, l.Unicode, phrase.Series(l.Scripts, 4))
 	}
 	return v

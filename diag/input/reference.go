@@ -68,14 +68,14 @@ func (u URL) Read(ref string) (URL, Oddities, error) {
 		}
 		text = scheme + "://" + host + escapeRaw(rest[len(host):]+tail)
 	default:
-		text = u.Origin() + u.beside(escapeRaw(path+tail))
+		text = u.Origin() + u.mergePath(escapeRaw(path+tail))
 	}
 	target, err := parseURL(text)
 	return target, odd, err
 }
 
-// beside returns what follows the origin of a reference without a host (RFC 3986 section 5.2.2).
-func (u URL) beside(ref string) string {
+// mergePath returns what follows the origin of a reference without a host (RFC 3986 section 5.2.2).
+func (u URL) mergePath(ref string) string {
 	own, _, _ := strings.Cut(strings.TrimPrefix(u.text, u.Origin()), "#")
 	path, _, _ := strings.Cut(own, "?")
 	switch {

@@ -121,7 +121,7 @@ func (s *authServer) read(f *follower, zone string) {
 		return // the zone itself says that the target has no records
 	}
 	ttl := s.observation.ttl
-	if s.observation = f.follow(target); s.observation.told {
+	if s.observation = f.follow(target); s.observation.answered {
 		s.observation.ttl = min(s.observation.ttl, ttl)
 	} else {
 		s.err = fmt.Errorf("the alias leads to %s: %w", strings.TrimSuffix(target, "."), errNotFollowed)

@@ -15,7 +15,7 @@ func (e *evidence) report() *Report {
 	r := &Report{
 		Text: verdict.Text(), Name: e.name, Type: e.qtype, Authoritative: e.authorityReport(), Expected: e.expected,
 		Resolvers: []Resolver{}, ValueGroups: e.groups(), Summary: e.summary(),
-		Partial: !e.truth.told || len(e.silent) > 0 || e.notFollowed, Timing: diag.NewTiming(e.began, e.ended),
+		Partial: !e.truth.answered || len(e.silent) > 0 || e.notFollowed, Timing: diag.NewTiming(e.began, e.ended),
 		Findings: verdict.Findings,
 	}
 	for _, s := range e.probes {
@@ -27,9 +27,9 @@ func (e *evidence) report() *Report {
 
 func (e *evidence) authorityReport() Authoritative {
 	a := Authoritative{
-		Found: e.truth.told, Values: []string{}, Servers: []Server{}, Consistent: e.truth.told && e.versions == 1,
+		Found: e.truth.answered, Values: []string{}, Servers: []Server{}, Consistent: e.truth.answered && e.versions == 1,
 	}
-	if e.truth.told {
+	if e.truth.answered {
 		a.Values = e.truth.values
 	}
 	if e.truth.timed {
@@ -60,7 +60,7 @@ func (s *probe) report() Resolver {
 		return r
 	}
 	r.Rcode, r.AD = dnsmsg.RcodeName(s.reply.Rcode), s.reply.AuthenticatedData
-	if s.observation.told && s.observation.timed {
+	if s.observation.answered && s.observation.timed {
 		r.TTL = new(s.observation.ttl)
 	}
 	return r
@@ -70,7 +70,7 @@ func (s *probe) report() Resolver {
 func (e *evidence) groups() []ValueGroup {
 	groups := []ValueGroup{}
 	for _, s := range e.probes {
-		if s.reply == nil || !s.observation.told {
+		if s.reply == nil || !s.observation.answered {
 			continue
 		}
 		i := slices.IndexFunc(groups, func(g ValueGroup) bool { return slices.Equal(g.Values, s.observation.values) })

@@ -15,7 +15,7 @@ import (
 
 const maxValueText = 200 // bytes of data that a sentence quotes
 
-func truthTold(e *evidence) bool { return e.truth.told }
+func authorityAnswered(e *evidence) bool { return e.truth.answered }
 
 // The sources of the rules that may be unanswered.
 const (
@@ -46,7 +46,7 @@ var authorityRules = rule.Rules[*evidence]{{
 	Requirement: "An authoritative server gave a usable answer",
 	Advice:      "Fix the zone's name servers or its delegation: run domain/dns-check on the domain.",
 	Fails: func(e *evidence) rule.Failures {
-		if e.truth.told {
+		if e.truth.answered {
 			return nil
 		}
 		if err := e.authority.zone.Err; err != nil {
@@ -58,12 +58,12 @@ var authorityRules = rule.Rules[*evidence]{{
 	Code: "propagation.authority.inconsistent", Severity: diag.Error, Ref: "RFC 1034 section 4.3.5",
 	Title: "Authoritative servers disagree", Requirement: "All authoritative servers give the same answer",
 	Advice: "Check that the SOA serial was raised and that the secondary servers can transfer the zone.",
-	When:   truthTold, Fails: disagreements,
+	When:   authorityAnswered, Fails: disagreements,
 }, {
 	Code: "propagation.authority.serial", Severity: diag.Warning, Ref: "RFC 1996 section 3, RFC 1982",
 	Title: "SOA serials differ", Requirement: "All authoritative servers have the same SOA serial",
 	Advice: "Wait a minute. If the serials still differ, check that the secondary servers can transfer the zone.",
-	When:   func(e *evidence) bool { return truthTold(e) && e.versions == 1 },
+	When:   func(e *evidence) bool { return authorityAnswered(e) && e.versions == 1 },
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.serials > 1, "The name servers have %d different SOA serials.", e.serials)
 	},
@@ -82,7 +82,7 @@ var authorityRules = rule.Rules[*evidence]{{
 	Code: "propagation.expected.unpublished", Severity: diag.Error, Ref: "RFC 1034 section 4.2",
 	Title: "Expected records not published", Requirement: "The authoritative servers publish the expected records",
 	Advice: "Publish the records in the zone, or correct the expected values.",
-	When:   func(e *evidence) bool { return truthTold(e) && len(e.expected) > 0 },
+	When:   func(e *evidence) bool { return authorityAnswered(e) && len(e.expected) > 0 },
 	Fails: func(e *evidence) rule.Failures {
 		if e.truth.same(e.reference) {
 			return nil
@@ -98,7 +98,7 @@ var authorityRules = rule.Rules[*evidence]{{
 	Differs: "that all resolvers agree on it is what was asked", Ref: "RFC 8020 section 2",
 	Title: "Name does not exist", Requirement: "The name exists",
 	Advice: "Check the spelling. If it is right, add records for the name to its zone.",
-	When:   func(e *evidence) bool { return truthTold(e) && len(e.expected) == 0 },
+	When:   func(e *evidence) bool { return authorityAnswered(e) && len(e.expected) == 0 },
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.truth.rcode == dns.RcodeNameError, "The authoritative servers answer NXDOMAIN for %s.", e.name)
 	},
@@ -107,7 +107,7 @@ var authorityRules = rule.Rules[*evidence]{{
 	Title: "No record of this type", Requirement: "The name has records of the type",
 	Advice: "Add a record of this type if there should be one.",
 	When: func(e *evidence) bool {
-		return truthTold(e) && len(e.expected) == 0 && e.truth.rcode == dns.RcodeSuccess
+		return authorityAnswered(e) && len(e.expected) == 0 && e.truth.rcode == dns.RcodeSuccess
 	},
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(
@@ -195,11 +195,11 @@ func resolversThat(tell func(*evidence, *probe) string) func(*evidence) rule.Fai
 
 // holds describes the values that a resolver caches, and for how long.
 func (e *evidence) holds(s *probe) string {
-	says := "answers " + s.observation.words() + e.alsoAuthoritative(s)
+	text := "answers " + s.observation.words() + e.alsoAuthoritative(s)
 	if !s.observation.timed {
-		return says
+		return text
 	}
-	return says + "; its cached answer expires in " + duration(s.observation.ttl)
+	return text + "; its cached answer expires in " + duration(s.observation.ttl)
 }
 
 // alsoAuthoritative notes that an answer other than the reference is still that of an authoritative server.

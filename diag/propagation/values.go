@@ -150,11 +150,11 @@ func printable(text string) string {
 
 // An observation is a server's answer for the records: some, none, or no such name.
 type observation struct {
-	told   bool // that is, the code is NOERROR or NXDOMAIN
-	rcode  int
-	values []string // never nil
-	ttl    uint32   // how long it may be kept, in seconds
-	timed  bool     // whether ttl is known
+	answered bool // that is, the code is NOERROR or NXDOMAIN
+	rcode    int
+	values   []string // never nil
+	ttl      uint32   // how long it may be kept, in seconds
+	timed    bool     // whether ttl is known
 }
 
 // key identifies the contents of an answer, regardless of the TTL.
@@ -164,9 +164,9 @@ func (s observation) same(other observation) bool { return s.key() == other.key(
 
 func observe(m *dns.Msg, name string, qtype resolve.Type) observation {
 	s := observation{
-		told:   m.Rcode == dns.RcodeSuccess || m.Rcode == dns.RcodeNameError,
-		rcode:  m.Rcode,
-		values: []string{},
+		answered: m.Rcode == dns.RcodeSuccess || m.Rcode == dns.RcodeNameError,
+		rcode:    m.Rcode,
+		values:   []string{},
 	}
 	chain, rrs := dnsmsg.FollowAliases(m, name, uint16(qtype))
 	if m.Rcode == dns.RcodeSuccess {
@@ -203,8 +203,8 @@ func (e *evidence) compare() {
 	}
 	switch {
 	case len(e.expected) > 0:
-		e.reference, e.known = observation{told: true, values: e.expected}, true
-	case e.truth.told:
+		e.reference, e.known = observation{answered: true, values: e.expected}, true
+	case e.truth.answered:
 		e.reference, e.known = e.truth, true
 	default:
 		e.reference = e.majority()
@@ -289,11 +289,11 @@ func newer(a, b *uint32) int {
 func (e *evidence) majority() observation {
 	counts, best := map[string]int{}, observation{}
 	for _, s := range e.probes {
-		if s.reply == nil || !s.observation.told {
+		if s.reply == nil || !s.observation.answered {
 			continue
 		}
 		k := s.observation.key()
-		if counts[k]++; !best.told || counts[k] > counts[best.key()] {
+		if counts[k]++; !best.answered || counts[k] > counts[best.key()] {
 			best = s.observation
 		}
 	}
@@ -311,7 +311,7 @@ func (s *probe) compare(right observation) Status {
 		return servFail
 	case s.reply.Rcode == dns.RcodeRefused:
 		return refused
-	case !s.observation.told:
+	case !s.observation.answered:
 		return failed
 	case s.observation.same(right):
 		return match

@@ -130,7 +130,7 @@ type serverFact struct {
 
 // secured reports whether there was a connection over TLS, vouched whether there was one to be relied on.
 func secured(s *Observation) bool { return len(s.TLS) > 0 }
-func vouched(s *Observation) bool {
+func hasTrustedTLS(s *Observation) bool {
 	return slices.ContainsFunc(s.TLS, func(t *pki.TLS) bool { return t.Err() == nil })
 }
 
@@ -139,14 +139,14 @@ var served = map[rule.Fact]serverFact{
 		title: "Address of the {host} could not be looked up", requirement: "The name servers answer for the {host}",
 		ref: "RFC 1034 section 4.3.1", advice: "Check that every name server of the domain answers, and try again.",
 		fails: func(s *Observation) rule.Failures {
-			return s.said(s.Err != nil && s.Err.Unanswered && s.Err.Step == fetch.LookingUp)
+			return s.failIf(s.Err != nil && s.Err.Unanswered && s.Err.Step == fetch.LookingUp)
 		},
 	},
 	Silent: {
 		title: "{Host} does not answer", requirement: "The {host} answers", ref: "RFC 9293 section 3.10.1",
 		advice: "Check the name servers, the server and the firewall in front of it, and try again.",
 		after:  []rule.Fact{NotLookedUp},
-		fails:  func(s *Observation) rule.Failures { return s.said(s.Err != nil && s.Err.Unanswered) },
+		fails:  func(s *Observation) rule.Failures { return s.failIf(s.Err != nil && s.Err.Unanswered) },
 	},
 	NoName: {
 		title: "{Host} does not exist", requirement: "The {host} exists", ref: "RFC 8020 section 2",
@@ -185,7 +185,7 @@ var served = map[rule.Fact]serverFact{
 		advice: "Start the server, have it listen on {port}, and open the port in the firewall.",
 		reads:  SourceServer, after: []rule.Fact{NoName, NoAddress, NotPublic},
 		fails: func(s *Observation) rule.Failures {
-			f := s.said(s.is(fetch.Connect))
+			f := s.failIf(s.is(fetch.Connect))
 			if len(f) > 0 && s.moved && s.Port == httpPort {
 				f[0].Advice = fmt.Sprintf("Redirect to https:// URLs, or have the server listen on port %d of %s.", s.Port, s.Host)
 			}
@@ -219,7 +219,7 @@ var served = map[rule.Fact]serverFact{
 			"certificates/ssl/check say " +
 			"what clients fail on.",
 		reads: SourceServer, after: []rule.Fact{NoName, NoAddress, NotPublic, Refused},
-		fails: func(s *Observation) rule.Failures { return s.said(s.is(fetch.TLS, fetch.Handshaking)) },
+		fails: func(s *Observation) rule.Failures { return s.failIf(s.is(fetch.TLS, fetch.Handshaking)) },
 	},
 	Expired: {
 		title: "Certificate of the {host} has expired", requirement: "The certificate of the {host} has not expired",
@@ -286,13 +286,13 @@ var served = map[rule.Fact]serverFact{
 		title:       "Certificate of the {host} is about to expire",
 		requirement: "The certificate of the {host} is not about to expire", ref: "RFC 5280 section 4.1.2.5",
 		advice: "Renew the certificate now, and automate renewal.",
-		reads:  SourceServer, applies: vouched, fails: ending(diag.Error),
+		reads:  SourceServer, applies: hasTrustedTLS, fails: ending(diag.Error),
 	},
 	Expiring: {
 		title:       "Certificate of the {host} expires soon",
 		requirement: "The certificate of the {host} does not expire soon", ref: "RFC 5280 section 4.1.2.5",
 		advice: "Renew the certificate and automate renewal.", reads: SourceServer, after: []rule.Fact{ExpiresNow},
-		applies: vouched, fails: ending(diag.Warning),
+		applies: hasTrustedTLS, fails: ending(diag.Warning),
 	},
 	NotHTTP: {
 		title: "{Host} does not answer in valid HTTP", requirement: "The {host} answers in valid HTTP",
@@ -300,7 +300,7 @@ var served = map[rule.Fact]serverFact{
 		advice: "Check what listens on {port}, and look for the reason in the log of the web server.",
 		reads:  SourceAnswer, after: []rule.Fact{NoName, NoAddress, NotPublic, Refused, Handshake},
 		fails: func(s *Observation) rule.Failures { // or redirects to what is no URL of the web
-			f := s.said(s.is(fetch.Protocol) || s.is(fetch.Blocked, fetch.Answering))
+			f := s.failIf(s.is(fetch.Protocol) || s.is(fetch.Blocked, fetch.Answering))
 			if _, unframed := errors.AsType[*fetch.HeadError](s.failure()); unframed {
 				f[0].Advice = "Send one Content-Length, the number of bytes of the body, or Transfer-Encoding: chunked without it."
 			}

@@ -140,8 +140,8 @@ func (s *Observation) failure() error {
 	return s.Err
 }
 
-// said fails with the reason for the end of the check, if the condition holds.
-func (s *Observation) said(holds bool) rule.Failures {
+// failIf fails with the reason for the end of the check, if the condition holds.
+func (s *Observation) failIf(holds bool) rule.Failures {
 	if !holds {
 		return nil
 	}

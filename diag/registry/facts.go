@@ -220,8 +220,8 @@ type Status struct {
 // A statusRow explains a status, perhaps only beside another one of the same domain.
 type statusRow struct {
 	Status
-	keys   []string // the ways to write it, as letters has them
-	beside string   // the other status; empty if it explains the status whatever else there is
+	keys        []string // the ways to write it, as letters has them
+	otherStatus string   // the other status; empty if it explains the status whatever else there is
 }
 
 // statuses explains the statuses of EPP (RFC 5731 section 2.3, RFC 3915 section 3.1), the values of
@@ -251,7 +251,7 @@ func knownStatus(text string) (Status, bool) {
 		}
 	}
 	for _, row := range statuses() {
-		if row.beside == "" && slices.Contains(row.keys, key) {
+		if row.otherStatus == "" && slices.Contains(row.keys, key) {
 			return row.Status, true
 		}
 	}
@@ -313,7 +313,7 @@ func (f *facts) explained() []Status {
 	}
 	for i, s := range list {
 		j := slices.IndexFunc(statuses(), func(row statusRow) bool {
-			return row.Code == s.Code && row.beside != "" && f.beside(list, row.beside)
+			return row.Code == s.Code && row.otherStatus != "" && f.hasStatus(list, row.otherStatus)
 		})
 		if j >= 0 {
 			list[i] = statuses()[j].Status
@@ -322,8 +322,8 @@ func (f *facts) explained() []Status {
 	return list
 }
 
-// beside reports whether a status is in the list, or what the table calls name servers or restrictions.
-func (f *facts) beside(list []Status, what string) bool {
+// hasStatus reports whether a status is in the list, or what the table calls name servers or restrictions.
+func (f *facts) hasStatus(list []Status, what string) bool {
 	switch what {
 	case "name servers":
 		return len(f.nameservers) > 0

@@ -108,13 +108,13 @@ func (f field) namesServer() bool {
 func (r *record) read(f field, name string) {
 	switch {
 	case domainKeys[f.key], f.key == "name" && f.section == "domain":
-		said := strings.Fields(f.value)
-		if host := hostName(said[0]); host != "" {
+		words := strings.Fields(f.value)
+		if host := hostName(words[0]); host != "" {
 			r.domain = cmp.Or(r.domain, host)
 			r.mine = r.mine || host == name
 		}
-		if len(said) == 3 && said[1] == "is" { // "EXAMPLE.TK is Active"
-			r.readStatus(said[2])
+		if len(words) == 3 && words[1] == "is" { // "EXAMPLE.TK is Active"
+			r.readStatus(words[2])
 		}
 	case handleKeys[f.key]:
 		r.handle = cmp.Or(r.handle, f.value)

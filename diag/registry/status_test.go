@@ -75,8 +75,8 @@ func TestStatusesTogether(t *testing.T) {
 func TestStatusTable(t *testing.T) {
 	alone := map[string]bool{}
 	for _, row := range statuses() {
-		require.False(t, alone[row.Code], "%s + %s", row.Code, row.beside)
-		alone[row.Code] = row.beside == ""
+		require.False(t, alone[row.Code], "%s + %s", row.Code, row.otherStatus)
+		alone[row.Code] = row.otherStatus == ""
 		require.Contains(t, Impact("").Values(), string(row.Impact))
 	}
 }

@@ -29,14 +29,14 @@ func (r *Report) View() *view.View {
 		}
 	}
 	v.Optional = len(answers) == 0
-	said := strings.Join(answers, ", ")
-	if len(answers) > maxSaid || len(said) > 200 {
-		said = phrase.Count(len(answers), r.Type.String()+" record")
+	shown := strings.Join(answers, ", ")
+	if len(answers) > maxSaid || len(shown) > 200 {
+		shown = phrase.Count(len(answers), r.Type.String()+" record")
 	}
-	if said != "" && len(v.Findings) == 0 {
-		v.Headline, v.Sub, v.Brief = said, "", phrase.Clip(said, 60)
+	if shown != "" && len(v.Findings) == 0 {
+		v.Headline, v.Sub, v.Brief = shown, "", phrase.Clip(shown, 60)
 	} else {
-		v.Fact("answer", said, "resolve.address")
+		v.Fact("answer", shown, "resolve.address")
 	}
 	for _, a := range r.Authority { // RFC 2308 section 5
 		if words := strings.Fields(a.Data); len(answers) == 0 && a.Type == "SOA" && len(words) == 7 {
@@ -81,7 +81,7 @@ func (r *Report) draw(v *view.View) {
 	for _, s := range r.Trace {
 		reply := cmp.Or(view.TextIf(s.Error == "" && len(s.Answers) > 0, phrase.Count(len(s.Answers), "record")),
 			view.TextIf(s.Error == "" && len(s.ReferralNS) > 0, "refers to "+phrase.Series(s.ReferralNS, 1)), s.Rcode)
-		d.Stands(view.MarkIf(s.Error != "", view.Unknown, s.Error), s.Zone,
+		d.StatusRow(view.MarkIf(s.Error != "", view.Unknown, s.Error), s.Zone,
 			strings.TrimSpace(s.Server.Name+" "+s.Server.Address), reply, fmt.Sprint(s.LatencyMS))
 	}
 }
@@ -118,7 +118,7 @@ func (r *ReverseReport) View() *view.View {
 	}
 	d := v.Rows(view.Table, "Addresses of the host names", "host name", "addresses")
 	for _, f := range r.Forward {
-		d.Stands(cmp.Or(
+		d.StatusRow(cmp.Or(
 			view.MarkIf(f.Rcode != "NOERROR" && f.Rcode != "NXDOMAIN", view.Unknown, cmp.Or(f.Rcode, "no answer")),
 			view.MarkIf(!f.Matches, view.Warning, "does not lead back"),
 			view.Standing{Mark: view.Good, Note: "leads back"}),

@@ -162,7 +162,7 @@ func (m *mux) lead(ctx context.Context, w *waiter, deadline time.Time) (*buffer,
 		case err == nil && m.deliver(read, w):
 			return w.reply, nil
 		case err == nil && w.caseMismatch:
-			if end := time.Now().Add(recastGrace); end.Before(deadline) {
+			if end := time.Now().Add(otherCaseGrace); end.Before(deadline) {
 				deadline = end
 				m.conn.SetReadDeadline(deadline)
 			}
@@ -239,7 +239,7 @@ func (m *mux) deliver(read []*buffer, reader *waiter) bool {
 func (m *mux) stray(i int, b *buffer) {
 	if i >= 0 {
 		m.waiting[i].forged = true
-		m.waiting[i].caseMismatch = m.waiting[i].caseMismatch || m.waiting[i].query.recast(b.data)
+		m.waiting[i].caseMismatch = m.waiting[i].caseMismatch || m.waiting[i].query.differsInCase(b.data)
 	}
 	if m.strays++; m.strays > maxStrays {
 		m.retired = true

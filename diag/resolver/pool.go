@@ -75,11 +75,11 @@ func newPool(k kind, dial func(ctx context.Context) (net.Conn, error)) *pool {
 }
 
 type arrival struct {
-	data   *buffer
-	remote netip.AddrPort // where the query went, if it went
-	forged bool           // something that only looked like a reply came before the end
-	recast bool           // that differed from a reply in the letter case of the name alone
-	age    uint32         // seconds that it lay in HTTP caches
+	data        *buffer
+	remote      netip.AddrPort // where the query went, if it went
+	forged      bool           // something that only looked like a reply came before the end
+	caseDiffers bool           // that differed from a reply in the letter case of the name alone
+	age         uint32         // seconds that it lay in HTTP caches
 }
 
 func (p *pool) exchange(ctx context.Context, q *query, deadline time.Time) (arrival, error) {
@@ -108,7 +108,7 @@ func (p *pool) exchange(ctx context.Context, q *query, deadline time.Time) (arri
 			// error is that of an earlier query, which the system reports late.
 			continue
 		}
-		return arrival{data: b, remote: m.remote, forged: w.forged, recast: w.caseMismatch}, err
+		return arrival{data: b, remote: m.remote, forged: w.forged, caseDiffers: w.caseMismatch}, err
 	}
 }
 
@@ -276,5 +276,5 @@ func once(ctx context.Context, dial func(context.Context) (net.Conn, error), t T
 		defer context.AfterFunc(ctx, func() { conn.SetWriteDeadline(longAgo) })()
 	}
 	b, err := m.exchange(ctx, w, deadline)
-	return arrival{data: b, remote: m.remote, forged: w.forged, recast: w.caseMismatch}, err
+	return arrival{data: b, remote: m.remote, forged: w.forged, caseDiffers: w.caseMismatch}, err
 }

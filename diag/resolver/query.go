@@ -186,9 +186,9 @@ func (q *query) matches(reply []byte) bool {
 	return bytes.Equal(got[name:], sent[name:]) && equalFold(got[:name], sent[:name])
 }
 
-// recast reports whether a message is from a server that does not repeat the letter case of the name: it differs
+// differsInCase reports whether a message is from a server that does not repeat the letter case of the name: it differs
 // from a reply in nothing else.
-func (q *query) recast(reply []byte) bool {
+func (q *query) differsInCase(reply []byte) bool {
 	if !q.folded {
 		return false
 	}

@@ -157,11 +157,11 @@ func (u *upstream) attempt(ctx context.Context, q *query, how manner) (arrival, 
 		q.fold()
 	}
 	came, err := u.send(ctx, q, UDP, how.timeout)
-	recast := came.recast
+	caseDiffers := came.caseDiffers
 	switch {
 	case ctx.Err() != nil, err == nil && !truncated(came.data.data), err != nil && !came.forged:
 		return came, err
-	case how.asIs && !recast:
+	case how.asIs && !caseDiffers:
 		return came, err
 	case err == nil:
 		came.data.free()
@@ -177,9 +177,9 @@ func (u *upstream) attempt(ctx context.Context, q *query, how manner) (arrival, 
 	return came, nil
 }
 
-// recastGrace is how long the true reply is waited for after one that came in another letter case. If
+// otherCaseGrace is how long the true reply is waited for after one that came in another letter case. If
 // that one was a forgery, the true one is on its way too.
-const recastGrace = 100 * time.Millisecond
+const otherCaseGrace = 100 * time.Millisecond
 
 // send sends a query when it is its turn, and waits for the reply. The wait for the turn is not part of the timeout.
 func (u *upstream) send(ctx context.Context, q *query, t Transport, timeout time.Duration) (came arrival, err error) {

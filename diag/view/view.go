@@ -326,8 +326,8 @@ func (d *Drawing) Row(cells ...string) *Row { return d.add(0, None, cells) }
 // Marked adds a row with a mark and a note.
 func (d *Drawing) Marked(m Mark, note string, cells ...string) { d.Node(0, m, note, cells...) }
 
-// Stands adds a row with a standing.
-func (d *Drawing) Stands(s Standing, cells ...string) { d.Marked(s.Mark, s.Note, cells...) }
+// StatusRow adds a row with a standing.
+func (d *Drawing) StatusRow(s Standing, cells ...string) { d.Marked(s.Mark, s.Note, cells...) }
 
 // Node adds a row of a tree.
 func (d *Drawing) Node(depth int, m Mark, note string, cells ...string) {

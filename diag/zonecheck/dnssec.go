@@ -196,12 +196,12 @@ func (s *zoneSecurity) compareDS(list []*dns.DS, signers []uint16) {
 			continue
 		}
 		s.ds.usable++
-		stands := func(k *dns.DNSKEY) bool { return dnssec.StandsFor(ds, k) }
-		signs := func(k *dns.DNSKEY) bool { return stands(k) && slices.Contains(signers, k.KeyTag()) }
+		matches := func(k *dns.DNSKEY) bool { return dnssec.MatchesDS(ds, k) }
+		signs := func(k *dns.DNSKEY) bool { return matches(k) && slices.Contains(signers, k.KeyTag()) }
 		switch {
 		case slices.ContainsFunc(s.keys, signs):
 			s.ds.matched = append(s.ds.matched, ds)
-		case slices.ContainsFunc(s.keys, stands):
+		case slices.ContainsFunc(s.keys, matches):
 			s.ds.idle = append(s.ds.idle, ds)
 		default:
 			s.ds.standby = append(s.ds.standby, ds)
@@ -218,7 +218,7 @@ func (s *zoneSecurity) checkContent(a *answers) {
 			continue
 		}
 		if j, found := s.Read(r.Msg).Records(a.Zone, qtype); found {
-			s.cdsOK = s.cdsOK && j.Fault == nil && s.vouched(j.Signatures)
+			s.cdsOK = s.cdsOK && j.Fault == nil && s.hasTrustedSignature(j.Signatures)
 		}
 	}
 	for _, qtype := range []uint16{dns.TypeZONEMD, dns.TypeNSEC3PARAM} {
@@ -243,9 +243,9 @@ func (s *zoneSecurity) verifiable(r survey.Reply) bool {
 	return r.Rcode() == dns.RcodeSuccess && r.EDNS() != nil && !slices.Contains(s.bare, r.By)
 }
 
-// vouched reports whether one of the signatures is valid and by a key that the DS records match. Without DS records
+// hasTrustedSignature reports whether one of the signatures is valid and by a key that the DS records match. Without DS records
 // that is unknown (RFC 7344 section 4.1).
-func (s *zoneSecurity) vouched(signatures []dnssec.Signature) bool {
+func (s *zoneSecurity) hasTrustedSignature(signatures []dnssec.Signature) bool {
 	return len(s.ds.matched) == 0 || slices.ContainsFunc(signatures, func(sig dnssec.Signature) bool {
 		return sig.Valid && slices.ContainsFunc(s.ds.matched, func(ds *dns.DS) bool { return sig.KeyTag == ds.KeyTag })
 	})

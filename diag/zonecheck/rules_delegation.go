@@ -320,13 +320,13 @@ var childRules = rule.Rules[*evidence]{{
 	When:        func(e *evidence) bool { return len(e.sec.cds) > 0 && len(e.sec.cdnskey) > 0 && !e.deletesDS() },
 	Fails: func(e *evidence) rule.Failures {
 		for _, ds := range e.sec.cds {
-			matches := func(k *dns.DNSKEY) bool { return dnssec.StandsFor(ds, k) }
+			matches := func(k *dns.DNSKEY) bool { return dnssec.MatchesDS(ds, k) }
 			if !slices.ContainsFunc(e.sec.cdnskey, matches) {
 				return rule.Fail("There is a CDS record for key %d and no CDNSKEY record.", ds.KeyTag)
 			}
 		}
 		for _, k := range e.sec.cdnskey {
-			matches := func(ds *dns.DS) bool { return dnssec.StandsFor(ds, k) }
+			matches := func(ds *dns.DS) bool { return dnssec.MatchesDS(ds, k) }
 			if !slices.ContainsFunc(e.sec.cds, matches) {
 				return rule.Fail("There is a CDNSKEY record for key %d and no CDS record.", k.KeyTag())
 			}
@@ -343,7 +343,7 @@ var childRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) rule.Failures {
 		for _, k := range e.sec.keys {
 			same := func(c *dns.DNSKEY) bool { return dataOf(c) == dataOf(k) }
-			if slices.ContainsFunc(e.sec.cds, func(ds *dns.DS) bool { return dnssec.StandsFor(ds, k) }) ||
+			if slices.ContainsFunc(e.sec.cds, func(ds *dns.DS) bool { return dnssec.MatchesDS(ds, k) }) ||
 				slices.ContainsFunc(e.sec.cdnskey, same) {
 				return nil
 			}

@@ -266,8 +266,8 @@ func (c *signedCopy) missing(other *signedCopy) (list []signatureKey) {
 func (c *signedCopy) trusted(records []*dns.DS) bool {
 	return slices.ContainsFunc(records, func(ds *dns.DS) bool {
 		signs := slices.Contains(c.entries, signatureKey{ds.KeyTag, ds.Algorithm})
-		stands := func(k *dns.DNSKEY) bool { return dnssec.StandsFor(ds, k) }
-		return signs && dnssec.Usable(ds) && slices.ContainsFunc(c.keys, stands)
+		matches := func(k *dns.DNSKEY) bool { return dnssec.MatchesDS(ds, k) }
+		return signs && dnssec.Usable(ds) && slices.ContainsFunc(c.keys, matches)
 	})
 }
 

@@ -26,7 +26,7 @@ func (r *Report) View() *view.View {
 		}
 		for _, a := range n.Addresses {
 			answers := view.TextIf(a.UDP, " UDP") + view.TextIf(a.TCP, " TCP") + view.TextIf(a.EDNS, " EDNS")
-			d.Stands(a.stands(r.failing(a.Address)), n.Name, a.Address.String(), view.Number(a.SOASerial, ""),
+			d.StatusRow(a.standing(r.failing(a.Address)), n.Name, a.Address.String(), view.Number(a.SOASerial, ""),
 				cmp.Or(strings.TrimSpace(answers), "no"), view.Number(a.LatencyMS, ""))
 		}
 		addresses += len(n.Addresses)
@@ -70,8 +70,8 @@ func (r *Report) failing(ip netip.Addr) string {
 	}), maxNamed)
 }
 
-// stands returns the standing of a server at the address; failing lists the types that it does not answer correctly.
-func (a *Address) stands(failing string) view.Standing {
+// standing returns the standing of a server at the address; failing lists the types that it does not answer correctly.
+func (a *Address) standing(failing string) view.Standing {
 	return cmp.Or(view.MarkIf(!a.Authoritative && a.Error == "", view.Unknown, "not examined"),
 		view.MarkIf(!a.Authoritative, view.Error, a.Error),
 		view.MarkIf(!a.UDP || !a.TCP, view.Error, cmp.Or(a.Error, "does not answer over all transports")),

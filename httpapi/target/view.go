@@ -178,7 +178,7 @@ var siteFact = kit.Regexp(`^(?:tls|hsts|headers|url)\.(?:.+\.)?(certificate\.\w+
 // distinct leaves out steps that publish the same as one before them, begin with the same sentence or are about the
 // same fact, and all but the first about a name that does not exist.
 func distinct(steps []view.Step) []view.Step {
-	told := map[string]int{} // the number of the step with that text, from 1
+	numberOf := map[string]int{} // the number of the step with that text, from 1
 	var list []view.Step
 	for _, s := range steps {
 		keys := []string{s.Text, string(s.Code) + s.Name + s.Type}
@@ -196,7 +196,7 @@ func distinct(steps []view.Step) []view.Step {
 		}
 		first := 0
 		for _, k := range keys {
-			first = cmp.Or(first, told[k])
+			first = cmp.Or(first, numberOf[k])
 		}
 		if first == 0 {
 			list = append(list, s)
@@ -205,7 +205,7 @@ func distinct(steps []view.Step) []view.Step {
 			list[first-1] = list[first-1].With(s)
 		}
 		for _, k := range keys {
-			told[k] = cmp.Or(told[k], first)
+			numberOf[k] = cmp.Or(numberOf[k], first)
 		}
 	}
 	return list
@@ -220,26 +220,26 @@ type clause struct {
 // headline describes the gravest findings, at most two of them.
 func (w *Whole) headline(v *view.View) string {
 	name := w.name()
-	told := mailEffects(name, v.Findings)
+	effectsFound := mailEffects(name, v.Findings)
 	for _, e := range effects {
-		again := slices.ContainsFunc(told, func(o clause) bool { return o.topic == e.topic })
+		again := slices.ContainsFunc(effectsFound, func(o clause) bool { return o.topic == e.topic })
 		i := slices.IndexFunc(v.Findings, func(f diag.Finding) bool { return slices.Contains(e.codes, f.Code) })
 		unsent := e.topic == "send" && name != nil && name.WithoutMail()
 		if i >= 0 && !again && !unsent { // the gravest come first
-			told = append(told, clause{e, v.Findings[i].Severity})
+			effectsFound = append(effectsFound, clause{e, v.Findings[i].Severity})
 		}
 	}
-	slices.SortStableFunc(told, func(a, b clause) int {
+	slices.SortStableFunc(effectsFound, func(a, b clause) int {
 		return cmp.Or(int(b.worst)-int(a.worst), topicRank(a.topic)-topicRank(b.topic))
 	})
 	switch {
-	case len(told) == 0:
+	case len(effectsFound) == 0:
 		return w.quiet(v)
-	case told[0].topic == "exists" || len(told) == 1 || told[1].worst < diag.Error:
-		return said(told[0].text, w.noun()) + "."
+	case effectsFound[0].topic == "exists" || len(effectsFound) == 1 || effectsFound[1].worst < diag.Error:
+		return effectText(effectsFound[0].text, w.noun()) + "."
 	}
-	return said(told[0].text, w.noun()) + ", and " +
-		strings.ReplaceAll(genitive().ReplaceAllString(told[1].text, "its $1"), "{it}", "it") + "."
+	return effectText(effectsFound[0].text, w.noun()) + ", and " +
+		strings.ReplaceAll(genitive().ReplaceAllString(effectsFound[1].text, "its $1"), "{it}", "it") + "."
 }
 
 // topics are ordered by their impact on a user.
@@ -250,7 +250,9 @@ func topicRank(topic string) int { return slices.Index(topics, topic) }
 
 var genitive = kit.Regexp(`\bthe ([a-z ]+) of \{it\}`)
 
-func said(text, noun string) string { return phrase.Capitalize(strings.ReplaceAll(text, "{it}", noun)) }
+func effectText(text, noun string) string {
+	return phrase.Capitalize(strings.ReplaceAll(text, "{it}", noun))
+}
 
 // noun returns the word for what was examined.
 func (w *Whole) noun() string {

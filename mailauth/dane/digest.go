@@ -79,14 +79,14 @@ func (e *evidence) references(h *host) []string {
 }
 
 func (h *host) judge(e *evidence) fault {
-	switch status := weaker(h.ground, h.tlsaStatus); {
-	case h.ground == diag.Bogus || h.ground == diag.Secure && h.tlsaStatus == diag.Bogus:
+	switch status := weaker(h.baseStatus, h.tlsaStatus); {
+	case h.baseStatus == diag.Bogus || h.baseStatus == diag.Secure && h.tlsaStatus == diag.Bogus:
 		return bogus
-	case h.Err() != nil && (len(h.Addresses.All()) == 0 || h.ground != diag.Insecure):
+	case h.Err() != nil && (len(h.Addresses.All()) == 0 || h.baseStatus != diag.Insecure):
 		return addressUnknown // also of one kind: senders cannot tell whether DANE applies
 	case len(h.Addresses.All()) == 0:
 		return noAddress
-	case h.ground == diag.Insecure && h.tlsa.Err() != nil:
+	case h.baseStatus == diag.Insecure && h.tlsa.Err() != nil:
 		return unasked // RFC 7672 section 2.2.2
 	case h.tlsa.Err() != nil:
 		return tlsaUnknown
@@ -178,7 +178,7 @@ func (e *evidence) status(h *host) Status {
 	switch {
 	case h.broken() || h.fault == unusable:
 		return Failed
-	case h.fault == unasked, h.fault == absent && (h.ground == diag.Insecure || e.namesDNSSEC == diag.Insecure):
+	case h.fault == unasked, h.fault == absent && (h.baseStatus == diag.Insecure || e.namesDNSSEC == diag.Insecure):
 		return insecure
 	case h.fault == absent:
 		return missing
@@ -207,7 +207,7 @@ func (e *evidence) reason(h *host) string {
 	case unsigned:
 		return h.weakest(name) + " are not signed with DNSSEC"
 	case absent:
-		if h.ground == diag.Insecure {
+		if h.baseStatus == diag.Insecure {
 			return "there are no TLSA records, and the address records of " + h.Name + " are not signed"
 		}
 		return "there are no TLSA records, and the " + string(e.source) + " of " + e.domain.String() + " are not signed"
@@ -236,9 +236,9 @@ func (e *evidence) reason(h *host) string {
 // weakest names the records of a host whose DNSSEC status is that of the whole.
 func (h *host) weakest(name string) string {
 	switch {
-	case h.ground == h.tlsaStatus:
+	case h.baseStatus == h.tlsaStatus:
 		return "the address records of " + h.Name + " and its TLSA records"
-	case h.ground == weaker(h.ground, h.tlsaStatus):
+	case h.baseStatus == weaker(h.baseStatus, h.tlsaStatus):
 		return "the address records of " + h.Name
 	default:
 		return "the TLSA records at " + name

@@ -69,9 +69,9 @@ type host struct {
 	base string // the TLSA base domain (RFC 7672 section 2.2.3), without a final dot
 
 	addressStatus, tlsaStatus diag.DNSSECStatus
-	// ground is the status that permits the TLSA base domain: that of the addresses, or for a secure alias of an
+	// baseStatus is the status that permits the TLSA base domain: that of the addresses, or for a secure alias of an
 	// unsigned host that of the alias.
-	ground diag.DNSSECStatus
+	baseStatus diag.DNSSECStatus
 
 	tlsa    diag.Answer[*dns.TLSA]
 	records []Record
@@ -206,7 +206,7 @@ func (e *evidence) examine(ctx context.Context, env *diag.Env, h *host) {
 	g.Go(func() { v6 = dnssec.Proven(ctx, env, h.Addresses.V6, dns.TypeAAAA) })
 	g.Wait()
 	h.addressStatus = weaker(v4, v6)
-	h.ground = h.addressStatus
+	h.baseStatus = h.addressStatus
 	if aliases := h.Aliases(); len(aliases) > 0 {
 		e.followAlias(ctx, env, h, aliases[len(aliases)-1])
 	}
@@ -240,7 +240,7 @@ func (e *evidence) followAlias(ctx context.Context, env *diag.Env, h *host, targ
 	}
 	if h.addressStatus == diag.Insecure {
 		alias := diag.Lookup[*dns.CNAME](ctx, env, h.Name+".")
-		h.ground = dnssec.Proven(ctx, env, alias, dns.TypeCNAME)
+		h.baseStatus = dnssec.Proven(ctx, env, alias, dns.TypeCNAME)
 	}
 }
 

@@ -187,7 +187,7 @@ func (e *evidence) broken() bool {
 // that the domain is in, and the owner of that in which the mail servers are.
 func (e *evidence) unpublished() rule.Failures {
 	f := rule.Fail("There are no TLSA records at %s.", e.names(e.hostsWithoutRecords()))
-	bare := slices.ContainsFunc(e.hostsWithoutRecords(), func(h *host) bool { return h.ground == diag.Insecure })
+	bare := slices.ContainsFunc(e.hostsWithoutRecords(), func(h *host) bool { return h.baseStatus == diag.Insecure })
 	switch {
 	case e.namesDNSSEC == diag.Insecure:
 		f[0].Detail += " They would have no effect, because the domain is not signed with DNSSEC."
@@ -226,7 +226,7 @@ func (e *evidence) failMisplaced() rule.Failures {
 	var lines []string
 	stale := false
 	for _, h := range hosts {
-		if h.ground == diag.Secure && e.namesDNSSEC == diag.Secure {
+		if h.baseStatus == diag.Secure && e.namesDNSSEC == diag.Secure {
 			lines = append(lines, e.suggestActivation(h))
 		} else {
 			lines = append(lines, "")
@@ -311,7 +311,7 @@ var absenceRules = rule.Rules[*evidence]{{
 	When: func(e *evidence) bool { return e.published() },
 	Fails: failEachHost(func(e *evidence, h *host) rule.Failures {
 		f := rule.Fail("%s has no TLSA records at %s, and other mail servers have some.", h.Name, e.recordName(h.base))
-		if h.ground == diag.Insecure {
+		if h.baseStatus == diag.Insecure {
 			f[0].Detail += " Its addresses are not signed either."
 		}
 		return f

@@ -18,8 +18,8 @@ func (r *Report) View() *view.View {
 	v.Fact("mx dnssec", string(r.MXDNSSEC), "dane.mx", "dane.dnssec")
 	d := v.Rows(view.Tree, "Servers and their TLSA records")
 	for _, h := range r.Hosts {
-		stands, c := h.status(), &h.Certificate
-		d.Node(0, stands.Mark, stands.Note, h.Host, view.TextIf(!c.NotAfter.IsZero(),
+		status, c := h.status(), &h.Certificate
+		d.Node(0, status.Mark, status.Note, h.Host, view.TextIf(!c.NotAfter.IsZero(),
 			cmp.Or(view.TextIf(c.Expired, "certificate expired"), "certificate: "+phrase.Count(c.DaysRemaining, "day"))))
 		for _, t := range h.TLSA {
 			stands := t.status()

@@ -125,17 +125,17 @@ func (r *ReputationReport) judge() {
 	own := reputationRules.Judge(r, reputationTexts)
 	worst, open := (*diag.Verdict)(nil), own
 	findings, recommendations := own.Findings, own.Recommendations
-	told := map[diag.Code]bool{} // unanswered lists are the same for every address
+	reported := map[diag.Code]bool{} // unanswered lists are the same for every address
 	for _, a := range r.Addresses {
 		if a.Report == nil {
 			continue
 		}
 		one := &a.Report.Verdict
 		for _, f := range one.Findings {
-			if f.Severity > diag.Info || !told[f.Code] {
+			if f.Severity > diag.Info || !reported[f.Code] {
 				findings = append(findings, f)
 			}
-			told[f.Code] = true
+			reported[f.Code] = true
 		}
 		recommendations = append(recommendations, one.Recommendations...)
 		if worst == nil || worse(one, worst) {

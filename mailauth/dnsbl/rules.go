@@ -161,16 +161,16 @@ func (e *evidence) remedy(p *probe) string {
 	if url != "" {
 		removal = "request removal from " + p.list.Name + " at " + url + "."
 	}
-	told := e.isExplained(p)
+	explained := e.isExplained(p)
 	switch text := remedies[p.category()]; {
 	case p.list.ofNetworks():
 		return networkRemedy
-	case p.category() == Policy && told:
+	case p.category() == Policy && explained:
 		return policyRemedyAgain + removal
 	case p.category() == Policy:
 		return policyRemedy + removal
 	case p.list.Expires != "":
-		if told {
+		if explained {
 			text = "Remove the cause."
 		}
 		text += " " + p.list.Name + " then removes the entry by itself " + p.list.Expires
@@ -178,7 +178,7 @@ func (e *evidence) remedy(p *probe) string {
 			return text + "."
 		}
 		return text + "; see " + url + "."
-	case told:
+	case explained:
 		return "Remove the cause first, then " + removal
 	default:
 		return text + " Then " + removal

@@ -25,7 +25,7 @@ func (r *Report) View() *view.View {
 		switch {
 		case one.Listed:
 			grave := one.Severity == high && one.Category != Policy && !one.Network
-			d.Stands(cmp.Or(view.MarkIf(grave, view.Error, ""), view.Standing{Mark: view.Warning}),
+			d.StatusRow(cmp.Or(view.MarkIf(grave, view.Error, ""), view.Standing{Mark: view.Warning}),
 				one.Name, string(one.Category), cmp.Or(strings.Join(one.Meanings, "; "), one.Reason))
 		case one.Status != clean:
 			silent = append(silent, one.Name)
@@ -36,7 +36,7 @@ func (r *Report) View() *view.View {
 	v.Fact("not on", phrase.Series(major, 4))
 	v.Fact("no answer", view.TextIf(len(silent) > 0, fmt.Sprintf("%d: %s", len(silent), phrase.Series(silent, 4))),
 		"dnsbl.answers", "dnsbl.lists", "dnsbl.major", "dnsbl.resolver")
-	vouching := view.Each(r.Allowlists, func(one Result) string { return view.TextIf(one.Listed, one.Name) })
-	v.Fact("allowed by", phrase.Series(vouching, 4), "dnsbl.allowlist")
+	allowing := view.Each(r.Allowlists, func(one Result) string { return view.TextIf(one.Listed, one.Name) })
+	v.Fact("allowed by", phrase.Series(allowing, 4), "dnsbl.allowlist")
 	return v
 }

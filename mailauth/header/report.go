@@ -93,8 +93,8 @@ func (e *evidence) authResult(a *authField, r result) AuthResult {
 		Field: clip(a.field.Name), Raw: phrase.Clip(cmp.Or(r.Raw, a.field.Value()), maxRaw),
 	}
 	if r.Method == "dmarc" {
-		told := r.Property("policy.dmarc", "policy.published-domain-policy")
-		result.Policy = strings.ToLower(clip(cmp.Or(r.Note("p"), r.Note("policy"), told)))
+		published := r.Property("policy.dmarc", "policy.published-domain-policy")
+		result.Policy = strings.ToLower(clip(cmp.Or(r.Note("p"), r.Note("policy"), published)))
 	}
 	if trusted, known := e.trusts(a.id); known {
 		result.Trusted = &trusted

@@ -58,8 +58,8 @@ var formRules = rule.Rules[*evidence]{{
 			added = e.added(c)
 		}
 		return rule.FailEach(e.duplicates(), func(name string) rule.Failures {
-			told := strings.EqualFold(name, "From") || slices.Contains(added, name)
-			return rule.FailIf(!told, "The field %s appears %d times.", name, e.count(name)).About(name)
+			reportedElsewhere := strings.EqualFold(name, "From") || slices.Contains(added, name)
+			return rule.FailIf(!reportedElsewhere, "The field %s appears %d times.", name, e.count(name)).About(name)
 		})
 	},
 }, {

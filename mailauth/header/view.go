@@ -120,7 +120,7 @@ func (f *Facts) addRoute(v *view.View) {
 		d.Row(client + view.TextIf(h.IP.IsValid() && !strings.Contains(client, h.IP.String()), " "+h.IP.String()))
 	}
 	for _, h := range f.Hops {
-		d.Stands(h.status(), cmp.Or(h.By, "unknown server"), h.delayText(),
+		d.StatusRow(h.status(), cmp.Or(h.By, "unknown server"), h.delayText(),
 			cmp.Or(h.TLSVersion, view.Known(h.TLS, "yes", "no", "not told")))
 	}
 }

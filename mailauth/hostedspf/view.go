@@ -17,7 +17,7 @@ func (r *ListReport) View() *view.View {
 	v := view.Answer("hosted SPF", phrase.Count(r.Total, "profile"))
 	d := v.Rows(view.Table, "Profiles", "domain", "id", "lookups", "resolved")
 	for _, p := range r.Profiles {
-		d.Stands(cmp.Or(view.MarkIf(p.Status == Failed, view.Error, p.LastError),
+		d.StatusRow(cmp.Or(view.MarkIf(p.Status == Failed, view.Error, p.LastError),
 			view.MarkIf(p.Status == Paused, view.Optional, "paused"),
 			view.MarkIf(p.FlattenedRecord == "", view.Optional, ""), view.Standing{Mark: view.Good}),
 			p.Domain.String(), p.ID, p.lookups(), cmp.Or(moment(p.LastResolvedAt), "not yet"))
@@ -121,7 +121,7 @@ func (r *StatsReport) View() *view.View {
 		span string
 		*Window
 	}{{"24 hours", &w.Last24h}, {"7 days", &w.Last7d}, {"30 days", &w.Last30d}} {
-		d.Stands(cmp.Or(view.MarkIf(one.Failures > 0, view.Warning, ""),
+		d.StatusRow(cmp.Or(view.MarkIf(one.Failures > 0, view.Warning, ""),
 			view.MarkIf(one.Resolutions != 0, view.Good, "")), one.span, fmt.Sprint(one.Resolutions),
 			fmt.Sprint(one.Failures), fmt.Sprint(one.Changes),
 			fmt.Sprintf("+%d −%d", one.IPsAdded, one.IPsRemoved),

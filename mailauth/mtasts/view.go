@@ -40,7 +40,7 @@ func (r *Report) View() *view.View {
 	}
 	d := v.Rows(view.Table, "Mail servers", "preference", "server", "listed as")
 	for _, h := range r.MXHosts {
-		d.Stands(cmp.Or(view.MarkIf(!h.Covered, view.Error, "the policy does not list it"),
+		d.StatusRow(cmp.Or(view.MarkIf(!h.Covered, view.Error, "the policy does not list it"),
 			view.Standing{Mark: view.Good}), fmt.Sprint(h.Preference), h.Host, h.MatchedBy)
 	}
 	return v

@@ -52,7 +52,7 @@ func (r *Report) View() *view.View {
 			days = cmp.Or(view.TextIf(leaf.Expired, "expired"), phrase.Count(leaf.DaysRemaining, "day"))
 		}
 		banner := strings.TrimPrefix(strings.TrimPrefix(one.Banner, "220 "), one.Host+" ")
-		d.Stands(one.status(), host, one.Address, version, days, phrase.Clip(banner, maxBanner))
+		d.StatusRow(one.status(), host, one.Address, version, days, phrase.Clip(banner, maxBanner))
 	}
 	return v
 }

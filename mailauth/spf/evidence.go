@@ -262,8 +262,8 @@ func (e *evidence) gather(ctx context.Context, env *diag.Env, sender, helo strin
 }
 
 func (e *evidence) silent(elsewhere []diag.Answer[*dns.TXT]) bool {
-	said := func(a diag.Answer[*dns.TXT]) bool { return a.Err() == nil }
-	return !slices.ContainsFunc(elsewhere, said) && e.published.answer.Err() != nil && e.type99.Err() != nil &&
+	answered := func(a diag.Answer[*dns.TXT]) bool { return a.Err() == nil }
+	return !slices.ContainsFunc(elsewhere, answered) && e.published.answer.Err() != nil && e.type99.Err() != nil &&
 		e.mail.MX.Err() != nil && e.mail.Addresses.V4.Err() != nil && e.mail.Addresses.V6.Err() != nil
 }
 

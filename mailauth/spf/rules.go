@@ -132,9 +132,9 @@ var verdicts = rule.Texts{
 		Sub: "Receivers can tell which hosts may send mail for the domain. Check the record again when you add a service."},
 }
 
-// verdictsNobody are the verdicts on a record that authorizes no host, where a domain without mail should publish
+// verdictsDenyAll are the verdicts on a record that authorizes no host, where a domain without mail should publish
 // that, or where nothing else is known.
-var verdictsNobody = rule.Texts{
+var verdictsDenyAll = rule.Texts{
 	"valid": {Headline: "SPF authorizes no host to send mail for the domain",
 		Sub: "Receivers can tell that mail in its name is forged. List every host and service before you send any."},
 	"spf.senders.unlisted": {Headline: "SPF authorizes no host to send mail for the domain",
@@ -167,7 +167,7 @@ func (e *evidence) texts() rule.Texts {
 	leads := func(t *ResolvedTerm) bool { return t.Reached && (t.Name == eval.Include || t.Name == eval.Redirect) }
 	switch {
 	case !e.offline && e.refusesAll():
-		return verdictsNobody
+		return verdictsDenyAll
 	case !e.offline:
 		return verdicts
 	case e.tree.Root.find(leads) != nil:

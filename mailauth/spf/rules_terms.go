@@ -189,9 +189,9 @@ func listsSender(t *ResolvedTerm) bool {
 		eval.Name(t.Unknown).IsMechanism() && t.Unknown != string(eval.All)
 }
 
-// nobodyPasses finds a record by which no host passes although it lists senders, and gives the reason, which
+// noHostPasses finds a record by which no host passes although it lists senders, and gives the reason, which
 // determines the remedy.
-func nobodyPasses(e *evidence) rule.Failures {
+func noHostPasses(e *evidence) rule.Failures {
 	if !e.authorized.IsEmpty() || e.tree.Root.find(e.mayPass) != nil {
 		return nil
 	}
@@ -200,7 +200,7 @@ func nobodyPasses(e *evidence) rule.Failures {
 		if !listsSender(t) {
 			continue
 		}
-		reason, remedy := t.whyNobody()
+		reason, remedy := t.whyNoHost()
 		if reason != "" && !slices.Contains(reasons, reason) {
 			reasons = append(reasons, reason)
 		}
@@ -220,9 +220,9 @@ func nobodyPasses(e *evidence) rule.Failures {
 	return rule.Failures{f}
 }
 
-// whyNobody returns why no host passes by a term that lists senders, as a clause, and the advice. Both are empty if
+// whyNoHost returns why no host passes by a term that lists senders, as a clause, and the advice. Both are empty if
 // an earlier term is the reason.
-func (t *ResolvedTerm) whyNobody() (reason, advice string) {
+func (t *ResolvedTerm) whyNoHost() (reason, advice string) {
 	switch hosts := t.withoutAddress(); {
 	case t.Unknown != "":
 		return fmt.Sprintf("%q is written with an equals sign", phrase.Quote(t.Raw)),
@@ -275,7 +275,7 @@ var policyRules = rule.Rules[*evidence]{
 			return slices.ContainsFunc(e.tree.Root.Terms, listsSender) && !slices.ContainsFunc(e.nodes, (*Node).broken) &&
 				len(e.missingSpaces) == 0
 		},
-		Fails: suggesting(nobodyPasses),
+		Fails: suggesting(noHostPasses),
 	},
 	{
 		Code: "spf.senders.unlisted", Severity: diag.Info, Reads: []rule.Source{fromTree}, Ref: "RFC 7208 section 10.1.2",

@@ -43,13 +43,13 @@ func (r *ValidateReport) View() *view.View {
 	v.Fact("address", r.IPTest.text(), "spf.ip")
 	d := v.Rows(view.Table, "Terms", "term", "lookups", "if it matches")
 	for _, t := range r.Terms {
-		d.Stands(view.MarkIf(!t.Valid, view.Error, "breaks the syntax"), t.Raw, fmt.Sprint(t.DNSLookups), string(t.Result))
+		d.StatusRow(view.MarkIf(!t.Valid, view.Error, "breaks the syntax"), t.Raw, fmt.Sprint(t.DNSLookups), string(t.Result))
 	}
 	return v
 }
 
 func (n *NodeReport) draw(d *view.Drawing, depth int) {
-	stands := cmp.Or(view.MarkIf(n.Loop, view.Error, "leads back to a record above"),
+	status := cmp.Or(view.MarkIf(n.Loop, view.Error, "leads back to a record above"),
 		view.MarkIf(n.Error != "", view.Error, n.Error),
 		view.MarkIf(n.RedundantWith != "", view.Info, "adds nothing to "+n.RedundantWith))
 	cost, hosts := n.CumulativeLookups, ""
@@ -59,7 +59,7 @@ func (n *NodeReport) draw(d *view.Drawing, depth int) {
 	if n.IP4AddressCount != nil && n.IP6NetworkCount != nil {
 		hosts = hostsText(*n.IP4AddressCount, *n.IP6NetworkCount)
 	}
-	d.Node(depth, stands.Mark, stands.Note,
+	d.Node(depth, status.Mark, status.Note,
 		view.TextIf(n.Via == viaRedirect, "redirect to ")+n.Domain, fmt.Sprint(cost), hosts)
 	for _, c := range n.Children {
 		if c != nil {

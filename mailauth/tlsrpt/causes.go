@@ -182,11 +182,11 @@ func (o *cause) finding() diag.Finding {
 		to = " to " + phrase.Series(hosts, 3)
 		f.Target = hosts[0]
 	}
-	said := ""
+	quotation := ""
 	if o.senderText != "" {
-		said = fmt.Sprintf(" The sender adds: %s.", quote(o.senderText))
+		quotation = fmt.Sprintf(" The sender adds: %s.", quote(o.senderText))
 	}
-	f.Detail = fmt.Sprintf("%s%s: %s %s%s", phrase.Count(o.sessions, "session"), to, o.fault.detail, o.consequence, said)
+	f.Detail = fmt.Sprintf("%s%s: %s %s%s", phrase.Count(o.sessions, "session"), to, o.fault.detail, o.consequence, quotation)
 	return f
 }
 

@@ -66,11 +66,11 @@ func (c Channels) Create(ctx context.Context, r ChannelRequest) (Channel, Secret
 		Account: r.Account, Kind: channelKind, ID: newID(channelPrefix), At: doc.CreatedAt,
 	}
 	err = metering.Retry(func() error { // another channel, or another question to the same address, may be first
-		beside, err := c.admit(ctx, account, doc)
+		extra, err := c.admit(ctx, account, doc)
 		if err != nil {
 			return err
 		}
-		return c.Store.PutRecords(ctx, append(beside, doc.put())...)
+		return c.Store.PutRecords(ctx, append(extra, doc.put())...)
 	})
 	if refused, ok := errors.AsType[*metering.FieldError](err); ok {
 		return Channel{}, Secret{}, refused
@@ -256,11 +256,11 @@ func (c Channels) changeWithEvent(
 			return Channel{}, err
 		}
 		before := d.State
-		beside, err := alter(d)
+		extra, err := alter(d)
 		if err != nil {
 			return Channel{}, err
 		}
-		if err = c.store(ctx, d, before, beside); err == nil {
+		if err = c.store(ctx, d, before, extra); err == nil {
 			return d.view(metering.Now(c.Clock)), nil
 		}
 		if !errors.Is(err, metering.ErrVersion) {

@@ -79,8 +79,8 @@ var texts = rule.Texts{
 // served reports whether the page came with success, HTML or not, and not from a wall.
 func served(e *evidence) bool { return e.succeeded() && e.wall == "" }
 
-// said lists what forbids a crawler something, for a sentence.
-func (e *evidence) said(c crawler, forbids func(robots.Effect) bool) string {
+// forbiddenBy lists what forbids a crawler something, for a sentence.
+func (e *evidence) forbiddenBy(c crawler, forbids func(robots.Effect) bool) string {
 	var places []string
 	for _, p := range []struct {
 		name string
@@ -107,7 +107,7 @@ var indexRules = rule.Rules[*evidence]{{
 		for _, r := range []*robot{e.requested(), e.google(), e.bing()} {
 			if r.effect.NoIndex && !r.decision.Allowed {
 				return rule.Fail("Indexing is forbidden by %s, but robots.txt keeps %s from fetching the page.",
-					e.said(r.crawler, noIndex), r.name)
+					e.forbiddenBy(r.crawler, noIndex), r.name)
 			}
 		}
 		return nil
@@ -118,7 +118,7 @@ var indexRules = rule.Rules[*evidence]{{
 	Title: "Page forbids indexing (noindex)", Requirement: "The page does not forbid the crawler to index it",
 	Advice: "Remove noindex if search engines should list the page.", When: served,
 	Fails: func(e *evidence) rule.Failures {
-		f := rule.FailIf(e.effect.NoIndex, "Indexing is forbidden by %s.%s", e.said(e.agent, noIndex), e.embedded())
+		f := rule.FailIf(e.effect.NoIndex, "Indexing is forbidden by %s.%s", e.forbiddenBy(e.agent, noIndex), e.embedded())
 		for i := range f {
 			f[i].Warns = !e.google().effect.NoIndex
 		}
@@ -131,7 +131,7 @@ var indexRules = rule.Rules[*evidence]{{
 	Advice: "Remove nofollow, and mark single links with rel instead, unless no link should be followed.",
 	When:   served,
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.effect.NoFollow, "Following links is forbidden by %s.", e.said(e.agent, noFollow))
+		return rule.FailIf(e.effect.NoFollow, "Following links is forbidden by %s.", e.forbiddenBy(e.agent, noFollow))
 	},
 }, {
 	Code: "crawl.index.unknown", Severity: diag.Warning, Weight: 1,

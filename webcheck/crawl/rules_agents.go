@@ -114,7 +114,7 @@ func indexed(e *evidence) bool { return served(e) && !e.effect.NoIndex }
 // noIndexFailures says by what a crawler is kept from indexing the page.
 func (e *evidence) noIndexFailures(r *robot) rule.Failures {
 	return rule.FailIf(r.effect.NoIndex, "%s may not index %s: that is forbidden by %s.%s", r.name, e.url,
-		e.said(r.crawler, noIndex), e.embedded())
+		e.forbiddenBy(r.crawler, noIndex), e.embedded())
 }
 
 // embedded says what Google may do with a page that it may not index; empty if nothing.

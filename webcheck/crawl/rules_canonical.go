@@ -42,7 +42,7 @@ var canonicalRules = rule.Rules[*evidence]{{
 	Advice: "Keep one of them: search engines ignore them all if they differ.",
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(len(e.canonicals) > 1, "The page names %d canonical URLs: %s.", len(e.canonicals),
-			phrase.Quote(strings.Join(kit.Map(e.statements, canonical.said), ", ")))
+			phrase.Quote(strings.Join(kit.Map(e.statements, canonical.text), ", ")))
 	},
 }, {
 	Code: "crawl.canonical.body", Severity: diag.Warning, Weight: 1,
@@ -218,8 +218,8 @@ func (c canonical) place() string {
 	return "link element with rel=canonical"
 }
 
-// said returns the URL, and names the Link field if it is from there.
-func (c canonical) said() string {
+// text returns the URL, and names the Link field if it is from there.
+func (c canonical) text() string {
 	if c.byField {
 		return c.URL + " (Link field)"
 	}

@@ -164,8 +164,8 @@ var contentRules = rule.Rules[*evidence]{{
 	Advice: "Render the content on the server: not every crawler runs scripts, and those that do render it later.",
 	When:   (*evidence).whole,
 	Fails: func(e *evidence) rule.Failures {
-		told := strings.Contains(strings.ToLower(e.page.Noscript.Text), "javascript")
-		empty := e.words < scriptedWords && e.page.Counts.Scripts > 0 && (told || e.page.Links.All == 0)
+		asksForScript := strings.Contains(strings.ToLower(e.page.Noscript.Text), "javascript")
+		empty := e.words < scriptedWords && e.page.Counts.Scripts > 0 && (asksForScript || e.page.Links.All == 0)
 		return rule.FailIf(empty && e.page.Counts.Images == 0,
 			"The HTML has %s of text and %s; what the scripts add was not seen.",
 			phrase.Count(e.words, "word"), phrase.Count(e.page.Counts.Scripts, "script"))

@@ -44,7 +44,7 @@ func (r *Report) View() *view.View {
 			met++
 			continue
 		}
-		d.Stands(cmp.Or(view.MarkIf(c.Status == complianceWarning, view.Warning, ""), view.Standing{Mark: view.Error}),
+		d.StatusRow(cmp.Or(view.MarkIf(c.Status == complianceWarning, view.Warning, ""), view.Standing{Mark: view.Error}),
 			c.Rule, string(c.Status))
 	}
 	v.Fact("requirements", view.TextIf(len(r.Compliance) > 0, fmt.Sprintf("%d of %d met", met, len(r.Compliance))))

@@ -278,8 +278,8 @@ var hygieneRules = rule.Rules[*evidence]{{
 	When:        func(e *evidence) bool { return len(e.code()) > 0 },
 	Fails: func(e *evidence) (all rule.Failures) {
 		for _, l := range e.code() {
-			told := l.url.Scheme == "http" && e.secure() && !e.upgrades()
-			if l.directive == "script-src" && !e.sameSite(l.url) && !told &&
+			reportedElsewhere := l.url.Scheme == "http" && e.secure() && !e.upgrades()
+			if l.directive == "script-src" && !e.sameSite(l.url) && !reportedElsewhere &&
 				!strings.HasPrefix(strings.ToLower(l.raw), "https:") {
 				all = append(all,
 					rule.Fail("The page names the script %s without https.", phrase.Quote(l.raw)).About(phrase.Quote(l.raw))...)

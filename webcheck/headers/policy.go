@@ -117,8 +117,8 @@ func blocked(policies []csp.Policy, d *document, self *url.URL) (found []block) 
 			if left -= list.Len(); left < 0 {
 				return found
 			}
-			vouched := l.directive == "script-src" || l.directive == "style-src"
-			if vouched && list.AllowsScript(u, self, l.nonce, l.integrity) || !vouched && list.Allows(u, self) {
+			byNonce := l.directive == "script-src" || l.directive == "style-src"
+			if byNonce && list.AllowsScript(u, self, l.nonce, l.integrity) || !byNonce && list.Allows(u, self) {
 				continue
 			}
 			add(l.raw, governs)

@@ -44,7 +44,7 @@ func (r *Report) View() *view.View {
 	}
 	d, told := v.Rows(view.Table, "What the preload list requires"), ""
 	for _, q := range r.Preload.Requirements {
-		d.Stands(cmp.Or(view.MarkIf(!q.Met, view.Optional, view.TextIf(q.Detail != told, q.Detail)),
+		d.StatusRow(cmp.Or(view.MarkIf(!q.Met, view.Optional, view.TextIf(q.Detail != told, q.Detail)),
 			view.Standing{Mark: view.Good}), view.Words(q.Code))
 		told = q.Detail
 	}

@@ -13,7 +13,7 @@ import (
 // An identity is the owner that a page claims.
 type identity struct {
 	brand      *lookalike.Target // that it names, if it is not its owner's; or nil
-	said       string            // the text that names it
+	text       string            // the text that names it
 	weight     int               // of all that does, see spotWeights
 	titled     bool              // title, name of the site or a heading does so
 	claimed    bool              // a text claims to be the brand's, and does not just name it
@@ -53,7 +53,7 @@ const (
 // A presence holds all mentions of one brand in a page.
 type presence struct {
 	spots           map[spot]int // what it weighs in each spot
-	said            string       // the first text that names it
+	text            string       // the first text that names it
 	claimed, titled bool         // as of an identity
 }
 
@@ -79,7 +79,7 @@ func (e *evidence) readIdentity(s *survey) identity {
 		}
 		b := named[brand]
 		if b == nil {
-			b = &presence{spots: map[spot]int{}, said: t.text}
+			b = &presence{spots: map[spot]int{}, text: t.text}
 			named[brand] = b
 		}
 		b.claimed = b.claimed || n.Claimed && t.spot != inText
@@ -89,7 +89,7 @@ func (e *evidence) readIdentity(s *survey) identity {
 	for brand, b := range named {
 		weight := e.weighPresence(&id, s, brand, b, len(logos))
 		if weight > id.weight || weight == id.weight && id.brand != nil && brand.Name < id.brand.Name {
-			id.brand, id.said, id.weight, id.claimed, id.titled = brand, b.said, weight, b.claimed, b.titled
+			id.brand, id.text, id.weight, id.claimed, id.titled = brand, b.text, weight, b.claimed, b.titled
 		}
 	}
 	return id
@@ -126,7 +126,7 @@ func (e *evidence) weighPresence(id *identity, s *survey, brand *lookalike.Targe
 		weight += w
 	}
 	if weight > 0 {
-		weight += e.borrowed(s, brand)
+		weight += e.loadsFromBrand(s, brand)
 	}
 	return weight
 }
@@ -146,8 +146,8 @@ func weigh(n lookalike.Naming, where spot) int {
 	}
 }
 
-// borrowed is 1 if the page loads pictures and style sheets of a brand from the brand, or links to its terms.
-func (e *evidence) borrowed(s *survey, target *lookalike.Target) int {
+// loadsFromBrand is 1 if the page loads pictures and style sheets of a brand from the brand, or links to its terms.
+func (e *evidence) loadsFromBrand(s *survey, target *lookalike.Target) int {
 	addresses := slices.Clone(s.loaded)
 	for i := range e.page.Anchors {
 		addresses = append(addresses, e.page.Anchors[i].URL)
@@ -187,7 +187,7 @@ var panelPorts = []uint16{2083, 2087, 2095, 2096}
 // mailHost reports whether the host calls itself one for mail.
 func (e *evidence) mailHost() bool {
 	a := e.last()
-	return len(a.below) > 0 && says(hintKey(a.below[0]), "mail hosts") || slices.Contains(panelPorts, a.url.Port())
+	return len(a.below) > 0 && containsPhrase(hintKey(a.below[0]), "mail hosts") || slices.Contains(panelPorts, a.url.Port())
 }
 
 // hostName returns the registered label, without hyphens and without parts that do not identify an owner.

@@ -31,18 +31,18 @@ func (e *evidence) asksToPaste() bool {
 		return false
 	}
 	text := hintKey(keySigns.Replace(e.page.Text))
-	if !says(text, "pastes") {
+	if !containsPhrase(text, "pastes") {
 		return false
 	}
-	opens := says(text, "opens commands")
+	opens := containsPhrase(text, "opens commands")
 	if writesClipboard().Match(e.body) {
-		return commands().Match(e.body) || opens && says(hintKey(e.title())+text, "pretexts")
+		return commands().Match(e.body) || opens && containsPhrase(hintKey(e.title())+text, "pretexts")
 	}
 	return opens && len(e.page.Text) <= shortNotice
 }
 
-// says reports whether a text, as a key, has one of the phrases of a list as words of their own.
-func says(text, list string) bool {
+// containsPhrase reports whether a text, as a key, has one of the phrases of a list as words of their own.
+func containsPhrase(text, list string) bool {
 	for _, p := range phrases()[list] {
 		if strings.Contains(text, p) || !spaced(p) && strings.Contains(text, strings.TrimSpace(p)) {
 			return true

@@ -349,7 +349,7 @@ func (e *evidence) verdict(r *Report) Verdict {
 		return Malicious
 	case r.RiskScore >= suspicious:
 		return Suspicious
-	case !e.served(), worst >= suspicious, !e.vouched(), e.ambiguous(r), e.unseen(r):
+	case !e.served(), worst >= suspicious, !e.hasKnownOwners(), e.ambiguous(r), e.unseen(r):
 		return inconclusive
 	default:
 		return clean

@@ -67,7 +67,7 @@ var contentRules = rule.Rules[*evidence]{{
 		}
 		return about(g.brand.Name,
 			"The page has %q, which names %s, but %s is not theirs, and it does not say clearly whose it is.",
-			phrase.Quote(g.said), g.brand.Name, e.last().place())
+			phrase.Quote(g.text), g.brand.Name, e.last().place())
 	},
 }, {
 	Code: "phishing.page.brand_title", Severity: diag.Info, Weight: 5,
@@ -264,7 +264,7 @@ func (e *evidence) impersonation() rule.Failures {
 		return nil
 	}
 	return about(g.brand.Name, "The page calls itself %q and asks for %s, but %s is not the site of %s; that is %s.",
-		phrase.Quote(g.said), e.askedFor(), e.last().place(), g.brand.Name, g.brand.Main())
+		phrase.Quote(g.text), e.askedFor(), e.last().place(), g.brand.Name, g.brand.Main())
 }
 
 // askedFor says in words what the page asks for.

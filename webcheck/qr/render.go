@@ -212,11 +212,11 @@ var pngEncoder = stdpng.Encoder{CompressionLevel: stdpng.BestSpeed, BufferPool: 
 // the first entry of the palette, without opacity.
 func (p *picture) png() ([]byte, error) {
 	bg, fg := p.background, p.foreground
-	ground := color.NRGBA{bg[0], bg[1], bg[2], 0xff}
+	background := color.NRGBA{bg[0], bg[1], bg[2], 0xff}
 	if p.transparent {
-		ground.A = 0
+		background.A = 0
 	}
-	palette := color.Palette{ground, color.NRGBA{fg[0], fg[1], fg[2], 0xff}}
+	palette := color.Palette{background, color.NRGBA{fg[0], fg[1], fg[2], 0xff}}
 	img := image.NewPaletted(image.Rect(0, 0, p.size, p.size), palette)
 	scale, before := p.grid()
 	p.symbol.paint(plane{img.Pix, img.Stride, scale, before}, 1, 0)

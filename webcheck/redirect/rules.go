@@ -63,8 +63,8 @@ func (s *step) target() string { return text(s.hop.Target) }
 
 func (e *evidence) host() string { return e.result.URL.Host().String() }
 
-// led describes how the chain reached its end, as an introduction to the fault there.
-func (e *evidence) led() string {
+// pathToEnd describes how the chain reached its end, as an introduction to the fault there.
+func (e *evidence) pathToEnd() string {
 	if !e.elsewhere() {
 		return ""
 	}
@@ -171,7 +171,7 @@ func (e *evidence) alsoSecure() bool {
 // seen is how far the chain came. What its own rules say is left out: a target that is not public, and a body.
 func (e *evidence) seen() *reach.Observation {
 	s := reach.ObservePlain(e.result, e.secure, e.now)
-	s.Way += e.led()
+	s.Way += e.pathToEnd()
 	if arrived(e) || e.location != nil && !e.tooLong() || e.refusedPort() || e.refusedAddress() && e.elsewhere() {
 		s.Err = nil
 	}
@@ -222,7 +222,7 @@ var portRule = rule.Rule[*evidence]{
 	Title: "Port is not among those checked", Requirement: "The ports on the way are ones that are checked",
 	Advice: "Serve web pages on port 443. Other ports than 80, 443, 8080 and 8443 are not checked.",
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.refusedPort(), "%sPort %d is not checked: only 80, 443, 8080 and 8443 are.", e.led(),
+		return rule.FailIf(e.refusedPort(), "%sPort %d is not checked: only 80, 443, 8080 and 8443 are.", e.pathToEnd(),
 			e.result.URL.Port()).About(e.host())
 	},
 }
@@ -268,7 +268,7 @@ var bodyRules = rule.Rules[*evidence]{{
 	Title: "Document did not arrive in time", Requirement: "The document at the end arrives in time",
 	Advice: "Check how long the web server takes for the document, and try again.", When: arrived,
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.result.Err != nil && e.result.Err.Unanswered, "%s", e.said())
+		return rule.FailIf(e.result.Err != nil && e.result.Err.Unanswered, "%s", e.clientError())
 	},
 }, {
 	Code: "url.body", Severity: diag.Warning, Reads: []rule.Source{sourceBody}, Ref: "RFC 9112 section 8",
@@ -276,12 +276,12 @@ var bodyRules = rule.Rules[*evidence]{{
 	Advice: "Find out from the log of the web server why it did not send the whole document.", When: arrived,
 	Fails: func(e *evidence) rule.Failures {
 		_, coded := e.undecoded()
-		return rule.FailIf(e.result.Err != nil && !e.result.Err.Unanswered && !coded, "%s", e.said()).About(e.host())
+		return rule.FailIf(e.result.Err != nil && !e.result.Err.Unanswered && !coded, "%s", e.clientError()).About(e.host())
 	},
 }}
 
-// said returns the client's error at the end, if it did not reach it.
-func (e *evidence) said() string {
+// clientError returns the client's error at the end, if it did not reach it.
+func (e *evidence) clientError() string {
 	if e.result.Err == nil {
 		return ""
 	}

@@ -74,11 +74,11 @@ var codingRules = rule.Rules[*evidence]{{
 		if !e.result.Coding.Compressed || !shown(s.hop) {
 			return nil
 		}
-		said := "no Content-Encoding"
+		encodingText := "no Content-Encoding"
 		if e.result.Encoding != "" {
-			said = fmt.Sprintf("Content-Encoding: %s", phrase.Quote(e.result.Encoding))
+			encodingText = fmt.Sprintf("Content-Encoding: %s", phrase.Quote(e.result.Encoding))
 		}
-		return rule.Fail("%s sends %s. With that undone, the body is still a gzip stream.", s.at(), said).About(hop(s))
+		return rule.Fail("%s sends %s. With that undone, the body is still a gzip stream.", s.at(), encodingText).About(hop(s))
 	},
 }, {
 	Code: "url.encoding.unasked", Severity: diag.Warning, Weight: 1, Reads: []rule.Source{sourceBody},

@@ -120,7 +120,7 @@ func (r *Report) draw(v *view.View) {
 		last := i == len(r.VerifiedChain)-1
 		misnamed := i == 0 && r.HostnameMatch != nil && !*r.HostnameMatch
 		revoked := i == 0 && r.Revocation.Status == revocation.Revoked
-		d.Stands(cmp.Or(view.MarkIf(revoked, view.Critical, "revoked"), view.MarkIf(misnamed, view.Critical, "of another name"),
+		d.StatusRow(cmp.Or(view.MarkIf(revoked, view.Critical, "revoked"), view.MarkIf(misnamed, view.Critical, "of another name"),
 			view.MarkIf(!l.Served && last, view.Good, "trusted root"),
 			view.MarkIf(!l.Served, view.Good, "not sent by the server"), view.Standing{Mark: view.Good}),
 			l.Subject, view.Date(l.NotAfter))
@@ -130,18 +130,18 @@ func (r *Report) draw(v *view.View) {
 	}
 	why := phrase.Clip(r.TLS.TrustError, 120)
 	for i, c := range r.TLS.Chain {
-		stands := cmp.Or(view.MarkIf(c.Expired, view.Critical, "expired"),
+		status := cmp.Or(view.MarkIf(c.Expired, view.Critical, "expired"),
 			view.MarkIf(c.NotYetValid, view.Critical, "not yet valid"),
 			view.MarkIf(c.SelfSigned && i == 0, view.Error, "signed by itself"))
-		why = view.TextIf(stands.Mark == view.None, why)
+		why = view.TextIf(status.Mark == view.None, why)
 		name := c.Subject.Short()
 		if name == "" && len(c.SAN.DNS) > 0 { // those of servers often have no subject
 			name = phrase.Quote(c.SAN.DNS[0])
 		}
-		d.Stands(stands, name, view.Date(c.NotAfter))
+		d.StatusRow(status, name, view.Date(c.NotAfter))
 	}
 	if n := len(r.TLS.Chain); n > 0 && !r.TLS.Chain[n-1].SelfSigned {
-		d.Stands(view.MarkIf(why != "", view.Error, why), r.TLS.Chain[n-1].Issuer.Short(), "")
+		d.StatusRow(view.MarkIf(why != "", view.Error, why), r.TLS.Chain[n-1].Issuer.Short(), "")
 	}
 }
 
@@ -179,7 +179,7 @@ func (r *Report) drawAddresses(v *view.View) {
 		if !a.ExpiresAt.IsZero() {
 			expires = view.Date(a.ExpiresAt)
 		}
-		d.Stands(r.standing(a), a.Address, expires, strings.Join(a.Versions, ", "))
+		d.StatusRow(r.standing(a), a.Address, expires, strings.Join(a.Versions, ", "))
 	}
 }
 

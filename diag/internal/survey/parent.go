@@ -161,8 +161,8 @@ func (a *audit) suppose(ctx context.Context, p Parent) Parent {
 	for _, record := range a.will.DS {
 		ds.Answer = append(ds.Answer, record)
 	}
-	said := func(m *dns.Msg) Reply { return Reply{Result: Answered, Msg: m, TCP: true} } // nothing is learned of UDP
-	v := View{NS: said(ns), DS: said(ds)}
+	answered := func(m *dns.Msg) Reply { return Reply{Result: Answered, Msg: m, TCP: true} } // nothing is learned of UDP
+	v := View{NS: answered(ns), DS: answered(ds)}
 	return Parent{Zone: cmp.Or(p.Zone, resolver.ParentName(a.Zone)), Hosts: p.Hosts, Views: []View{v}}
 }
 

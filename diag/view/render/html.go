@@ -36,7 +36,7 @@ var Style string
 //go:embed view.html
 var viewTemplate string
 
-var functions = template.FuncMap{"markOf": view.MarkOf, "told": Told, "published": Published, "anchor": anchor,
+var functions = template.FuncMap{"markOf": view.MarkOf, "told": DetailWithTarget, "published": Published, "anchor": anchor,
 	"sign":  func(m view.Mark) string { return strings.TrimSpace(signs[m].sign) },
 	"short": func(cell string) bool { return width(Printable(cell)) <= shortCell },
 }

@@ -216,14 +216,14 @@ func (p *page) findings(v *view.View) {
 	p.heading("Findings")
 	for _, f := range v.Findings {
 		p.put("  "+p.sign(view.MarkOf(f.Severity))+" ", f.Title, bold, p.paint(dim, "  "+f.Severity.String()))
-		p.put("    ", Told(f), plain)
+		p.put("    ", DetailWithTarget(f), plain)
 		p.caret("    ", v.Record, f.Location)
 		p.put("    ", strings.TrimSpace(string(f.Code)+"  "+f.Reference), dim)
 	}
 }
 
-// Told is the detail of a finding with its target before it, unless it speaks of that already.
-func Told(f diag.Finding) string {
+// DetailWithTarget is the detail of a finding with its target before it, unless it speaks of that already.
+func DetailWithTarget(f diag.Finding) string {
 	if f.Target == "" || strings.Contains(f.Title+" "+f.Detail, f.Target) {
 		return f.Detail
 	}
@@ -247,7 +247,7 @@ func (p *page) better(v *view.View) {
 	for _, f := range shown {
 		p.put("  "+p.sign(view.Info)+" ", f.Title, plain)
 		if p.Verbose {
-			p.put("    ", Told(f), plain)
+			p.put("    ", DetailWithTarget(f), plain)
 			p.put("    ", f.Advice, plain)
 			p.put("    ", strings.TrimSpace(string(f.Code)+"  "+f.Reference), dim)
 		}

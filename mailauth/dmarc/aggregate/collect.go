@@ -100,8 +100,8 @@ type oddities struct {
 	badKeys            counts[string] // the owner's selectors whose key cannot be used
 	broken             counts[string] // the owner's selectors whose signatures break where SPF passes
 	strictOnly         counts[string] // identities that fail only by strict alignment
-	spared             counts[string] // From fields of failed mail to which an enforcing policy was not applied
-	sparedReasons      counts[OverrideType]
+	overridden         counts[string] // From fields of failed mail to which an enforcing policy was not applied
+	overrideReasons    counts[OverrideType]
 	local              counts[string] // comments on overrides by local policy
 	noResults          int64          // records without results
 	passedNotDelivered int64          // messages that passed and were not delivered all the same

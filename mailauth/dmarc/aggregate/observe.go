@@ -246,9 +246,9 @@ func (c *collector) noteOddities(r *Record, o *observation) {
 	case passed && (r.Disposition == dispositionQuarantine || r.Disposition == dispositionReject):
 		odd.passedNotDelivered += n
 	case !passed && r.Disposition == dispositionNone:
-		odd.spared.add(r.HeaderFrom, n)
+		odd.overridden.add(r.HeaderFrom, n)
 		for _, why := range r.Overrides {
-			odd.sparedReasons.add(why.Type, n)
+			odd.overrideReasons.add(why.Type, n)
 		}
 	}
 	for _, why := range r.Overrides {

@@ -35,7 +35,7 @@ var policyRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) rule.Failures {
 		n := e.classes[spoofing].delivered
 		return rule.FailIf(n > 0, "%s used %s without being authenticated as it and reached the inbox.%s", e.messages(n),
-			e.domain(), e.sparedText())
+			e.domain(), e.overriddenText())
 	},
 	Partly: func(e *evidence) float64 {
 		s := e.classes[spoofing]
@@ -77,7 +77,7 @@ var scopeRules = rule.Rules[*evidence]{{
 		p := &e.report.Policy
 		return rule.FailIf(isWeaker(p.Subdomain, p.Policy), "The policy is p=%s, but sp=%s for subdomains, which are not "+
 			"protected as the domain is.%s",
-			p.Policy, p.Subdomain, e.sparedText())
+			p.Policy, p.Subdomain, e.overriddenText())
 	},
 }, {
 	Code: "dmarc.report.policy.nonexistent", Severity: diag.Warning, Weight: 5, Ref: "RFC 9989 section 4.7",
@@ -207,16 +207,16 @@ func (e *evidence) failingNames() string {
 	return " (" + strings.Join(kit.Map(some, func(s *sender) string { return s.name }), ", ") + ")"
 }
 
-func (e *evidence) sparedText() string {
+func (e *evidence) overriddenText() string {
 	odd := &e.sums.oddities
-	if odd.spared.total == 0 {
+	if odd.overridden.total == 0 {
 		return ""
 	}
-	text := fmt.Sprintf(" Mail that failed and was delivered named %s in the From field.", listKeys(&odd.spared))
+	text := fmt.Sprintf(" Mail that failed and was delivered named %s in the From field.", listKeys(&odd.overridden))
 	reasons := map[OverrideType]string{
 		overrideSampledOut: "pct below 100", overrideTestMode: "test mode", overrideLocal: "local policy of the receiver",
 	}
-	for _, why := range odd.sparedReasons.sorted() {
+	for _, why := range odd.overrideReasons.sorted() {
 		if reason := reasons[why.key]; reason != "" {
 			return text + fmt.Sprintf(" The receiver gives as reason: %s.", reason)
 		}

@@ -33,7 +33,7 @@ func TestSigningKeyFiles(t *testing.T) {
 	}
 	ds, err := dns.NewRR(key.DS())
 	require.NoError(t, err)
-	require.True(t, dnssec.StandsFor(ds.(*dns.DS), key.public))
+	require.True(t, dnssec.MatchesDS(ds.(*dns.DS), key.public))
 }
 
 func TestSigningKeyFaults(t *testing.T) {

@@ -28,11 +28,11 @@ func (p *parser) block(n int, where place) *Node {
 		}
 		if p.isLineStart() {
 			spaces, tab := p.indentation()
-			beside := spaces == n && where >= value && p.isIndicator('-')
+			onSameLevel := spaces == n && where >= value && p.isIndicator('-')
 			switch {
 			case tab && spaces <= n:
 				p.refuseStray()
-			case spaces <= n && !beside:
+			case spaces <= n && !onSameLevel:
 				return p.emptyNode(outer, begin)
 			case !tab:
 				column = spaces

@@ -21,7 +21,7 @@ type pngReader struct {
 	shades        [256]byte
 	alphas        [256]byte
 	transparent   []byte // the one colour that is, as given in tRNS
-	ground        byte
+	background    byte
 	img           *Gray
 }
 
@@ -38,7 +38,7 @@ var errPNG = errors.New("malformed PNG")
 
 // readPNG reads a file whose header was found to be sound.
 func readPNG(in io.Reader, ground byte) (*Gray, error) {
-	r := &pngReader{in: in, ground: ground}
+	r := &pngReader{in: in, background: ground}
 	if _, err := io.CopyN(io.Discard, in, 8); err != nil {
 		return nil, err
 	}
@@ -258,7 +258,7 @@ func (r *pngReader) shade(in, row []byte) {
 		if r.transparent != nil && r.isTransparent(p, width) {
 			alpha = 0
 		}
-		row[x] = r.img.lay(shade, alpha, r.ground)
+		row[x] = r.img.lay(shade, alpha, r.background)
 	}
 }
 
@@ -267,13 +267,13 @@ func (r *pngReader) small(in []byte, x int) byte {
 	top := 1<<r.depth - 1
 	v := int(in[x*r.depth/8]) >> (8 - r.depth - x*r.depth%8) & top
 	if r.colour == pngPalette {
-		return r.img.lay(r.shades[v], r.alphas[v], r.ground)
+		return r.img.lay(r.shades[v], r.alphas[v], r.background)
 	}
 	alpha := byte(255)
 	if len(r.transparent) == 2 && int(binary.BigEndian.Uint16(r.transparent)) == v {
 		alpha = 0
 	}
-	return r.img.lay(byte(v*255/top), alpha, r.ground)
+	return r.img.lay(byte(v*255/top), alpha, r.background)
 }
 
 // isTransparent compares a pixel with the colour in tRNS, which has two bytes for each sample.
