@@ -231,7 +231,7 @@ func instant(t time.Time) string { return t.Format("2006-01-02 15:04:05 UTC") }
 //	reply := c.Read(msg)
 //	result := reply.Records("www.example.com.", dns.TypeA)
 //
-// The caller must ensure that the parent zone vouches for the keys, see [StandsFor].
+// The caller must ensure that the parent zone vouches for the keys, see [MatchesDS].
 type Checker struct {
 	zone   name
 	keys   []*key
