@@ -98,7 +98,8 @@ func decodedView(kind string, fault textutil.DecodeFault, result *string, hex st
 }
 
 func slugView(r *textutil.SlugReport) *view.View {
-	done := "slug of " + phrase.Count(utf8.RuneCountInString(r.Result), "character") + view.TextIf(r.Truncated, ", cut off")
+	done := "slug of " + phrase.Count(utf8.RuneCountInString(r.Result), "character") +
+		view.TextIf(r.Truncated, ", cut off")
 	done = cmp.Or(view.TextIf(r.Reason != "", "nothing left: "+view.Words(r.Reason)), done)
 	return conversionView(done, &r.Result, r.InputBytes, r.Findings)
 }

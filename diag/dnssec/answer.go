@@ -271,8 +271,9 @@ func (v *validation) prove(msg *message, set *rrset) statusCause {
 	return f
 }
 
-// unprovenDelegation is the fault of a zone that does not prove of a zone below it, whose servers have answered, that it has no DS
-// record. It is nil if the zone is the one that has answered for the name, or if it was proven not to be signed.
+// unprovenDelegation is the fault of a zone that does not prove of a zone below it, whose servers have answered, that
+// it has no DS record. It is nil if the zone is the one that has answered for the name, or if it was proven not to be
+// signed.
 func (v *validation) unprovenDelegation(d node, n, signer name, msg *message) *ChainFault {
 	above := d.zone
 	contrary := d.unproven && d.why.Code == codeDenialContradict // something filters its answers

@@ -62,7 +62,7 @@ func (l *label) checkRune(p *properties, r rune) {
 	case disallowed:
 		l.failAt(notAllowed, r, "Names may not have %s.", input.DescribeRune(r))
 	default:
-		l.fail(notCanonical, "%q decodes to text with %s, which is another form of other text.", l.source, input.DescribeRune(r))
+		l.fail(notCanonical, "%q decodes to text with %s, which maps to other text.", l.source, input.DescribeRune(r))
 	}
 }
 

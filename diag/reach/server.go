@@ -41,7 +41,14 @@ type Observation struct {
 
 // Observe returns how far a fetch came.
 func Observe(r *fetch.Result, now time.Time) *Observation {
-	s := &Observation{Host: r.URL.Host().String(), Port: r.URL.Port(), Err: r.Err, Hops: r.Hops, Now: now, moved: len(r.Hops) > 0}
+	s := &Observation{
+		Host:  r.URL.Host().String(),
+		Port:  r.URL.Port(),
+		Err:   r.Err,
+		Hops:  r.Hops,
+		Now:   now,
+		moved: len(r.Hops) > 0,
+	}
 	add := func(t *pki.TLS) {
 		same := func(other *pki.TLS) bool { return other.ServerName == t.ServerName }
 		if t != nil && !slices.ContainsFunc(s.TLS, same) {
@@ -55,8 +62,8 @@ func Observe(r *fetch.Result, now time.Time) *Observation {
 	return s
 }
 
-// ObservePlain is [Observe] for a fetch that may have begun at port 80. Where this refuses connections, or is silent, it
-// returns how far the fetch of the same URL over HTTPS came, which browsers try first: as far as its first answer.
+// ObservePlain is [Observe] for a fetch that may have begun at port 80. Where this refuses connections, or is silent,
+// it returns how far the fetch of the same URL over HTTPS came, which browsers try first: as far as its first answer.
 // Secure may be nil.
 func ObservePlain(plain, secure *fetch.Result, now time.Time) *Observation {
 	s := Observe(plain, now)

@@ -250,7 +250,12 @@ func choose(env *diag.Env, req *Request) (Resolver, diag.Resolver, error) {
 			return Resolver{ID: id, Name: p.Name}, req.upstream(env, p), nil
 		}
 	}
-	return Resolver{}, nil, input.Invalid("resolver", "%.40q is not one of %s", string(id), strings.Join(id.Values(), ", "))
+	return Resolver{}, nil, input.Invalid(
+		"resolver",
+		"%.40q is not one of %s",
+		string(id),
+		strings.Join(id.Values(), ", "),
+	)
 }
 
 // readTrace notes which server gave the answer, and how.

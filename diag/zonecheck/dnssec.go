@@ -243,8 +243,8 @@ func (s *zoneSecurity) verifiable(r survey.Reply) bool {
 	return r.Rcode() == dns.RcodeSuccess && r.EDNS() != nil && !slices.Contains(s.bare, r.By)
 }
 
-// hasTrustedSignature reports whether one of the signatures is valid and by a key that the DS records match. Without DS records
-// that is unknown (RFC 7344 section 4.1).
+// hasTrustedSignature reports whether one of the signatures is valid and by a key that the DS records match. Without
+// DS records that is unknown (RFC 7344 section 4.1).
 func (s *zoneSecurity) hasTrustedSignature(signatures []dnssec.Signature) bool {
 	return len(s.ds.matched) == 0 || slices.ContainsFunc(signatures, func(sig dnssec.Signature) bool {
 		return sig.Valid && slices.ContainsFunc(s.ds.matched, func(ds *dns.DS) bool { return sig.KeyTag == ds.KeyTag })

@@ -39,8 +39,8 @@ var signerRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) rule.Failures {
 		return e.eachPair(func(c, other *signedCopy) string {
 			keys := c.missing(other)
-			return view.TextIf(len(keys) > 0, fmt.Sprintf("At %s there is no DNSKEY record for %s, with which the answers of %s "+
-				"are signed.", e.nameOf(c), keyNames(keys), e.nameOf(other)))
+			return view.TextIf(len(keys) > 0, fmt.Sprintf("At %s there is no DNSKEY record for %s, with which the answers of "+
+				"%s are signed.", e.nameOf(c), keyNames(keys), e.nameOf(other)))
 		})
 	},
 }, {
@@ -87,8 +87,8 @@ var signerRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) rule.Failures {
 		return e.eachPair(func(c, other *signedCopy) string {
 			keys := e.sec.unused(c, other)
-			return view.TextIf(len(keys) > 0, fmt.Sprintf("At %s there is no DNSKEY record for %s, which %s has and which signs "+
-				"nothing yet.", e.nameOf(c), keyNames(keys), e.nameOf(other)))
+			return view.TextIf(len(keys) > 0, fmt.Sprintf("At %s there is no DNSKEY record for %s, which %s has and which "+
+				"signs nothing yet.", e.nameOf(c), keyNames(keys), e.nameOf(other)))
 		})
 	},
 }}

@@ -103,7 +103,8 @@ func (d delivery) LastError() string {
 
 // StateClass is good, bad, or neither.
 func (d delivery) StateClass() string {
-	return view.TextIf(d.State == notify.Delivered, "good") + view.TextIf(strings.HasPrefix(string(d.State), "failed"), "bad")
+	return view.TextIf(d.State == notify.Delivered, "good") +
+		view.TextIf(strings.HasPrefix(string(d.State), "failed"), "bad")
 }
 
 func (d *dashboard) createChannel(r *http.Request) (string, error) {

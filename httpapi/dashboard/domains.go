@@ -69,7 +69,8 @@ func coverage(r *watch.Watch) string {
 func severityCounts(r *watch.Watch) string {
 	n := r.Counts
 	return view.List(view.TextIf(n.Critical > 0, strconv.Itoa(n.Critical)+" critical"),
-		view.TextIf(n.Error > 0, phrase.Count(n.Error, "error")), view.TextIf(n.Warning > 0, phrase.Count(n.Warning, "warning")))
+		view.TextIf(n.Error > 0, phrase.Count(n.Error, "error")),
+		view.TextIf(n.Warning > 0, phrase.Count(n.Warning, "warning")))
 }
 
 // reasonTexts describe the states of watches that need attention.

@@ -33,9 +33,13 @@ func (r *Report) View() *view.View {
 }
 
 func (h *Host) status() view.Standing {
-	return cmp.Or(view.MarkIf(h.Status == Pass, view.Good, "protected"), view.MarkIf(h.Status == Failed, view.Error, h.Error),
+	return cmp.Or(
+		view.MarkIf(h.Status == Pass, view.Good, "protected"),
+		view.MarkIf(h.Status == Failed, view.Error, h.Error),
 		view.MarkIf(h.Status == missing, view.Optional, "no TLSA record"),
-		view.MarkIf(h.Status == insecure, view.Warning, h.Error), view.Standing{Mark: view.Unknown, Note: h.Error})
+		view.MarkIf(h.Status == insecure, view.Warning, h.Error),
+		view.Standing{Mark: view.Unknown, Note: h.Error},
+	)
 }
 
 func (t *TLSA) status() view.Standing {

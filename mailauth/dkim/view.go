@@ -49,6 +49,10 @@ func (k *KeyFields) facts(v *view.View, found bool) {
 }
 
 func (k *KeyFields) key() string {
-	return cmp.Or(view.TextIf(k.Revoked, "revoked"), k.PublicKey.Short(), view.TextIf(k.KeyType == unknownType, "of unknown type"),
-		strings.ToUpper(string(k.KeyType))+", not readable")
+	return cmp.Or(
+		view.TextIf(k.Revoked, "revoked"),
+		k.PublicKey.Short(),
+		view.TextIf(k.KeyType == unknownType, "of unknown type"),
+		strings.ToUpper(string(k.KeyType))+", not readable",
+	)
 }

@@ -104,7 +104,8 @@ func (d *Details) policy() string {
 	if d.Percentage != nil && *d.Percentage < policy.DefaultPercentage {
 		text += fmt.Sprintf(" for %d%% of the mail", *d.Percentage)
 	}
-	return text + cmp.Or(view.TextIf(d.Testing, ", only tested"), view.TextIf(d.Policy == policy.None, ", no protection")) +
+	return text +
+		cmp.Or(view.TextIf(d.Testing, ", only tested"), view.TextIf(d.Policy == policy.None, ", no protection")) +
 		view.TextIf(applied != "" && applied != d.Policy, ", applied: "+string(applied))
 }
 

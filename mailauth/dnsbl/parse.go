@@ -230,7 +230,8 @@ func check(ok bool, member, fault string, args ...any) error {
 }
 
 func oneOf[T ~string](member string, value T, values []string) error {
-	return check(slices.Contains(values, string(value)), member, "%.40q is not one of: %s", value, strings.Join(values, ", "))
+	return check(slices.Contains(values, string(value)), member, "%.40q is not one of: %s",
+		value, strings.Join(values, ", "))
 }
 
 func checkText(member, text string, most int) error {

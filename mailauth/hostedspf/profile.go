@@ -93,8 +93,8 @@ const (
 )
 
 // A Part is something that is served below an include host beside its records. Its name derives from its content. One
-// with the name of the include host itself is a first record that was replaced, [Retention] before its end: a name server
-// that has secondaries serves it until these have the parts that the new one names.
+// with the name of the include host itself is a first record that was replaced, [Retention] before its end: a name
+// server that has secondaries serves it until these have the parts that the new one names.
 type Part struct {
 	Name     string         `json:"name"`
 	Value    string         `json:"value,omitempty"`    // text of a TXT record; empty for a set

@@ -49,9 +49,10 @@ var rules = rule.Rules[*evidence]{{
 	Advice:      "Wait for the next resolution, which is automatic. If it fails too, tell the operator.",
 	Fails:       faulty(silent),
 }, {
-	Code: "spf.hosted.source.broken", Severity: diag.Critical, Weight: 30, Category: factorSource, HoldsWhenUnanswered: true,
-	Ref:   "RFC 7208 section 4.6",
-	Title: "The source record leads to a broken SPF record", Requirement: "Receivers can evaluate the source record",
+	Code: "spf.hosted.source.broken", Severity: diag.Critical, Weight: 30, Category: factorSource,
+	HoldsWhenUnanswered: true,
+	Ref:                 "RFC 7208 section 4.6",
+	Title:               "The source record leads to a broken SPF record", Requirement: "Receivers can evaluate the source record",
 	Advice: "Remove the term that leads there from the source record, or have that record fixed.",
 	Fails:  faulty(broken),
 }, {

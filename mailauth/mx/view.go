@@ -27,9 +27,13 @@ func (r *Report) View() *view.View {
 	d := v.Rows(view.Table, "Mail servers", "preference", "server", "addresses")
 	var names []string
 	for _, h := range r.Hosts {
-		d.StatusRow(cmp.Or(view.MarkIf(h.Error != "", view.Unknown, h.Error), view.MarkIf(!h.Resolves, view.Error, "no address"),
-			view.Standing{Mark: view.Good}),
-			fmt.Sprint(h.Preference), h.Host, phrase.Series(kit.Map(h.Addresses, netip.Addr.String), 4))
+		d.StatusRow(
+			cmp.Or(view.MarkIf(h.Error != "", view.Unknown, h.Error), view.MarkIf(!h.Resolves, view.Error, "no address"),
+				view.Standing{Mark: view.Good}),
+			fmt.Sprint(h.Preference),
+			h.Host,
+			phrase.Series(kit.Map(h.Addresses, netip.Addr.String), 4),
+		)
 		names = append(names, fmt.Sprintf("%d %s", h.Preference, h.Host))
 	}
 	switch {

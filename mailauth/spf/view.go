@@ -76,7 +76,8 @@ func (a Authorized) text() string { return hostsText(a.IP4AddressCount, len(a.IP
 
 func hostsText(ip4 int64, ip6 int) string {
 	return cmp.Or(view.TextIf(ip4 == 1<<32, "the whole Internet may send"), view.List(
-		view.TextIf(ip4 != 0, phrase.Count(ip4, "IPv4 host")), view.TextIf(ip6 != 0, phrase.Count(ip6, "IPv6 network"))), "no hosts")
+		view.TextIf(ip4 != 0, phrase.Count(ip4, "IPv4 host")),
+		view.TextIf(ip6 != 0, phrase.Count(ip6, "IPv6 network"))), "no hosts")
 }
 
 func others(q eval.Qualifier) string {

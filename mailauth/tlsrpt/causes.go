@@ -186,7 +186,14 @@ func (o *cause) finding() diag.Finding {
 	if o.senderText != "" {
 		quotation = fmt.Sprintf(" The sender adds: %s.", quote(o.senderText))
 	}
-	f.Detail = fmt.Sprintf("%s%s: %s %s%s", phrase.Count(o.sessions, "session"), to, o.fault.detail, o.consequence, quotation)
+	f.Detail = fmt.Sprintf(
+		"%s%s: %s %s%s",
+		phrase.Count(o.sessions, "session"),
+		to,
+		o.fault.detail,
+		o.consequence,
+		quotation,
+	)
 	return f
 }
 

@@ -18,7 +18,8 @@ func (r *LookupReport) View() *view.View {
 			d.Destination+view.TextIf(d.External, " (another organization)"))
 	})
 	v.Fact("reports to", phrase.Series(list, 4), "tlsrpt.rua", "tlsrpt.destination")
-	policies := cmp.Or(view.TextIf(r.MTASTSFound && r.DANEFound, "MTA-STS and DANE"), view.TextIf(r.MTASTSFound, "MTA-STS"),
+	policies := cmp.Or(view.TextIf(r.MTASTSFound && r.DANEFound, "MTA-STS and DANE"),
+		view.TextIf(r.MTASTSFound, "MTA-STS"),
 		view.TextIf(r.DANEFound, "DANE"), "STARTTLS alone")
 	v.Fact("reports on", view.TextIf(r.Found || r.MTASTSFound || r.DANEFound, policies), "tlsrpt.policy")
 	v.BriefIf(r.Valid, "reports to "+phrase.Series(list, 1), policies)

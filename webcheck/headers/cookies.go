@@ -253,7 +253,8 @@ var cookieRules = rule.Rules[*evidence]{
 		func(e *evidence) bool { return setsCookies(e) && e.secure() },
 		func(e *evidence, c *cookie) rule.Failures {
 			reportedElsewhere := c.session() && !e.protected() || c.SameSite == "None" || c.Prefix() != setcookie.NoPrefix
-			return rule.FailIf(!c.Secure && !reportedElsewhere, "The cookie %s lacks Secure, so browsers also send it over HTTP.", c.title()).
+			return rule.FailIf(!c.Secure && !reportedElsewhere,
+				"The cookie %s lacks Secure, so browsers also send it over HTTP.", c.title()).
 				Suggesting(e.securely(c))
 		}),
 	cookieRule("headers.cookies.samesite.invalid", diag.Warning, "RFC 6265bis section 5.6.7",

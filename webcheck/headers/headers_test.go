@@ -360,7 +360,7 @@ func TestPreloaded(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.HTTPS("site.app", serve("-Strict-Transport-Security", goodBody))
 	r := check(t, w, Request{URL: diag.MustURL("site.app")})
-	require.Equal(t, "site.app is covered by the preload list, so browsers use HTTPS only. Nothing tells other clients to.", r.Findings[0].Detail)
+	require.Equal(t, "site.app is covered by the preload list, so browsers use HTTPS only. Other clients are not covered.", r.Findings[0].Detail)
 
 	env := diagtest.NewWorld(t).Env()
 	env.Data = fstest.MapFS{hsts.File: {Data: []byte(`[]`)}}

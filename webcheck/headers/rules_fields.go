@@ -233,7 +233,7 @@ var hstsRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) rule.Failures {
 		detail := "Nothing tells browsers to use HTTPS only (HSTS), so an attacker on the network can keep a visitor on HTTP."
 		if host := hostOf(e.final.URL); e.preloaded(host) {
-			detail = host + " is covered by the preload list, so browsers use HTTPS only. Nothing tells other clients to."
+			detail = host + " is covered by the preload list, so browsers use HTTPS only. Other clients are not covered."
 		}
 		return rule.FailIf(len(e.hsts) == 0, "%s", detail).About("Strict-Transport-Security").Suggesting(e.newHSTS())
 	},

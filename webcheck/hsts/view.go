@@ -87,9 +87,10 @@ func (h *FieldReport) text(g Grade) string {
 
 func (r *Report) plain() string {
 	h := r.HTTPRedirect
-	return cmp.Or(view.TextIf(!h.Tested, "not known"), view.TextIf(h.StatusCode == 0, "not served"), fmt.Sprintf("status %d, ",
-		h.StatusCode)+cmp.Or(view.TextIf(!h.ToHTTPS, "does not lead to HTTPS"),
-		"to HTTPS"+view.TextIf(!h.SameHost, " on another host")))
+	return cmp.Or(view.TextIf(!h.Tested, "not known"), view.TextIf(h.StatusCode == 0, "not served"),
+		fmt.Sprintf("status %d, ",
+			h.StatusCode)+cmp.Or(view.TextIf(!h.ToHTTPS, "does not lead to HTTPS"),
+			"to HTTPS"+view.TextIf(!h.SameHost, " on another host")))
 }
 
 func (p Preload) text() string {

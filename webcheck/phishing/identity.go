@@ -187,7 +187,8 @@ var panelPorts = []uint16{2083, 2087, 2095, 2096}
 // mailHost reports whether the host calls itself one for mail.
 func (e *evidence) mailHost() bool {
 	a := e.last()
-	return len(a.below) > 0 && containsPhrase(hintKey(a.below[0]), "mail hosts") || slices.Contains(panelPorts, a.url.Port())
+	return len(a.below) > 0 && containsPhrase(hintKey(a.below[0]), "mail hosts") ||
+		slices.Contains(panelPorts, a.url.Port())
 }
 
 // hostName returns the registered label, without hyphens and without parts that do not identify an owner.

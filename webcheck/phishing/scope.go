@@ -81,8 +81,8 @@ func (a *age) confirmed() bool {
 	return a.report != nil && a.report.Registered != nil && *a.report.Registered
 }
 
-// hasKnownOwners reports whether something is known of the site's owner: each site on the way has a registration that its
-// registry confirms, or belongs to a brand that is known.
+// hasKnownOwners reports whether something is known of the site's owner: each site on the way has a registration that
+// its registry confirms, or belongs to a brand that is known.
 func (e *evidence) hasKnownOwners() bool {
 	return !slices.ContainsFunc(e.places(), func(a *anatomy) bool {
 		confirmed := slices.ContainsFunc(e.ages, func(g age) bool {

@@ -78,7 +78,8 @@ var codingRules = rule.Rules[*evidence]{{
 		if e.result.Encoding != "" {
 			encodingText = fmt.Sprintf("Content-Encoding: %s", phrase.Quote(e.result.Encoding))
 		}
-		return rule.Fail("%s sends %s. With that undone, the body is still a gzip stream.", s.at(), encodingText).About(hop(s))
+		return rule.Fail("%s sends %s. With that undone, the body is still a gzip stream.", s.at(), encodingText).
+			About(hop(s))
 	},
 }, {
 	Code: "url.encoding.unasked", Severity: diag.Warning, Weight: 1, Reads: []rule.Source{sourceBody},

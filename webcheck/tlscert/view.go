@@ -120,10 +120,13 @@ func (r *Report) draw(v *view.View) {
 		last := i == len(r.VerifiedChain)-1
 		misnamed := i == 0 && r.HostnameMatch != nil && !*r.HostnameMatch
 		revoked := i == 0 && r.Revocation.Status == revocation.Revoked
-		d.StatusRow(cmp.Or(view.MarkIf(revoked, view.Critical, "revoked"), view.MarkIf(misnamed, view.Critical, "of another name"),
-			view.MarkIf(!l.Served && last, view.Good, "trusted root"),
-			view.MarkIf(!l.Served, view.Good, "not sent by the server"), view.Standing{Mark: view.Good}),
-			l.Subject, view.Date(l.NotAfter))
+		d.StatusRow(
+			cmp.Or(view.MarkIf(revoked, view.Critical, "revoked"), view.MarkIf(misnamed, view.Critical, "of another name"),
+				view.MarkIf(!l.Served && last, view.Good, "trusted root"),
+				view.MarkIf(!l.Served, view.Good, "not sent by the server"), view.Standing{Mark: view.Good}),
+			l.Subject,
+			view.Date(l.NotAfter),
+		)
 	}
 	if len(r.VerifiedChain) > 0 {
 		return

@@ -36,9 +36,13 @@ var Style string
 //go:embed view.html
 var viewTemplate string
 
-var functions = template.FuncMap{"markOf": view.MarkOf, "told": DetailWithTarget, "published": Published, "anchor": anchor,
-	"sign":  func(m view.Mark) string { return strings.TrimSpace(signs[m].sign) },
-	"short": func(cell string) bool { return width(Printable(cell)) <= shortCell },
+var functions = template.FuncMap{
+	"markOf":    view.MarkOf,
+	"detail":    DetailWithTarget,
+	"published": Published,
+	"anchor":    anchor,
+	"sign":      func(m view.Mark) string { return strings.TrimSpace(signs[m].sign) },
+	"short":     func(cell string) bool { return width(Printable(cell)) <= shortCell },
 }
 
 // templates has the template for each level of the first heading, parsed when it is first needed: most commands write

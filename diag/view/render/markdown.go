@@ -135,8 +135,8 @@ func (m *document) findings(title string, findings []diag.Finding, record string
 	m.block("### " + title)
 	for _, f := range findings {
 		m.block("- " + signs[view.MarkOf(f.Severity)].sign + " " + bolded(f.Title) + " " + f.Severity.String())
-		if told := DetailWithTarget(f); told != "" {
-			m.block("  " + prose(told))
+		if detail := DetailWithTarget(f); detail != "" {
+			m.block("  " + prose(detail))
 		}
 		if f.Severity == diag.Info && f.Advice != "" { // that of others is among the steps
 			m.block("  " + prose(f.Advice))

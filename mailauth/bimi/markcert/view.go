@@ -54,6 +54,7 @@ func (r *ParseReport) show(v *view.View) {
 	}
 	d := v.Rows(view.Chain, "Certificates", "subject", "issued by", "ends")
 	for _, c := range r.Chain {
-		d.StatusRow(view.MarkIf(c.Expired || c.NotYetValid, view.Error, ""), c.Subject.Short(), c.Issuer.Short(), c.Remaining())
+		d.StatusRow(view.MarkIf(c.Expired || c.NotYetValid, view.Error, ""),
+			c.Subject.Short(), c.Issuer.Short(), c.Remaining())
 	}
 }

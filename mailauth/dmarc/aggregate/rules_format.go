@@ -30,7 +30,7 @@ var formatRules = rule.Rules[*evidence]{
 		"The archive around the report is damaged, so that records may be missing", nil, Damaged)),
 	faultRule("dmarc.report.count.invalid", diag.Warning, "Records without a usable count",
 		"Every record has a count", "RFC 9990 section 3.1.1.8",
-		"Tell the receiver. The records are left out of all totals, because it is unknown how many messages they count.",
+		"Tell the receiver. The records are left out of all totals, because it is unknown how many messages they represent.",
 		"Records are left out because their count is not a number of messages", nil, badCount),
 	faultRule("dmarc.report.address.invalid", diag.Warning, "Invalid source_ip: not an IP address",
 		"Every source_ip is an IP address", "RFC 9990 section 3.1.1.8",

@@ -169,7 +169,8 @@ func (s *Server) inform(ctx context.Context, to netip.AddrPort, changed <-chan s
 			wait *= 2
 		}
 		if err != nil && ctx.Err() == nil {
-			s.config.Log.Warn("a secondary name server could not be notified of a change", "secondary", to.String(), "error", err)
+			s.config.Log.Warn("a secondary name server could not be notified of a change",
+				"secondary", to.String(), "error", err)
 		}
 	}
 }

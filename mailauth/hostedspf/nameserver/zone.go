@@ -172,7 +172,12 @@ type node map[uint16][]dns.RR
 
 func (z *Zone) build(records []published, serial uint32) *snapshot {
 	apex := z.Name.FQDN()
-	s := &snapshot{apex: apex, nodes: make(map[string]node, 2*len(records)), sets: map[string]answered{}, records: len(records)}
+	s := &snapshot{
+		apex:    apex,
+		nodes:   make(map[string]node, 2*len(records)),
+		sets:    map[string]answered{},
+		records: len(records),
+	}
 	mailbox, _ := z.mailbox() // approved
 	s.soa = &dns.SOA{
 		Hdr: header(apex, dns.TypeSOA, seconds(zoneTTL)), Ns: z.Nameservers[0].Name.FQDN(), Mbox: mailbox, Serial: serial,

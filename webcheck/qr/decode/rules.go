@@ -287,7 +287,10 @@ var contentRules = rule.Rules[*evidence]{
 		"Wi-Fi password can be read by anyone who sees the code", "No code holds a Wi-Fi password",
 		"Use it for a guest network only, and change the password if a picture of the code gets out.",
 		parsedAs(wiFi, func(p *Parsed) string {
-			return view.TextIf(p.Password != "", "holds the password of the Wi-Fi network "+phrase.Quote(p.SSID)+" in plain text")
+			return view.TextIf(
+				p.Password != "",
+				"holds the password of the Wi-Fi network "+phrase.Quote(p.SSID)+" in plain text",
+			)
 		})),
 	each("qr.otp.secret", diag.Warning, "",
 		"Second factor can be copied by anyone who sees the code", "No code holds the secret of a one-time password",
