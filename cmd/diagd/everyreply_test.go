@@ -138,7 +138,7 @@ func (c *clientConn) send() {
 				<-c.large
 			}
 			if _, err := c.Conn.Write(p); err != nil {
-				c.Close()
+				<-c.done // the other end closed: its reply is read, while writes wait as they do for a full socket
 				return
 			}
 		}
