@@ -104,7 +104,7 @@ export async function visitor(origin, who) {
     for (const width of widths) {
       await page.setViewportSize({ width, height: 900 });
       const [wide, headings, untold] = await page.evaluate(() => [document.documentElement.scrollWidth,
-        document.querySelectorAll("h1").length, document.querySelectorAll("[style], script").length]);
+        document.querySelectorAll("h1").length, document.querySelectorAll("[style], script:not([src])").length]);
       check(wide <= width, who, name, page.url(), `is ${wide} pixels wide in a window of ${width}`);
       check(headings === 1, name, "has", headings, "headings of the first level");
       check(untold === 0, name, "has", untold, "scripts or styles in it");

@@ -97,6 +97,7 @@ var onDashboard = [][3]string{
 	{"nothing", "/"}, // reports that there is no such page
 	{"nothing", "GET /dashboard/style.css"},
 	{"nothing", "GET /dashboard/icon.svg"},
+	{"nothing", "GET /dashboard/script.js"},
 }
 
 // beside are the routes of the smaller tables: the listener, the required credential, the pattern, and a sample of a

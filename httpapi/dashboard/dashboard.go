@@ -129,6 +129,7 @@ func New(c Config) http.Handler {
 		}
 	}
 	d.mux.Handle("GET /dashboard/style.css", httpapi.NewFile("text/css; charset=utf-8", ui.Style()))
+	d.mux.Handle("GET /dashboard/script.js", httpapi.NewFile("text/javascript; charset=utf-8", ui.Script()))
 	d.mux.Handle("GET /dashboard/icon.svg", httpapi.NewFile("image/svg+xml", ui.Icon()))
 	return d
 }
@@ -136,7 +137,7 @@ func New(c Config) http.Handler {
 // ServeHTTP implements [http.Handler].
 func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", ui.Policy)
+	h.Set("Content-Security-Policy", ui.ScriptPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")

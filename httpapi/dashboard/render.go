@@ -67,7 +67,7 @@ func (d *dashboard) render(w http.ResponseWriter, r *http.Request, name string, 
 	}
 	page := &pageData{Session: s.session, Form: s.form, Data: data, Notice: d.notices[r.URL.Query().Get("notice")],
 		Layout: ui.Layout{Title: s.title, Kind: "wide", Home: "/dashboard", Style: "/dashboard/style.css",
-			Icon: "/dashboard/icon.svg"}}
+			Icon: "/dashboard/icon.svg", Script: "/dashboard/script.js"}}
 	if s.session != nil {
 		page.Nav, page.Path = d.navigation(r.URL.Path)
 	}

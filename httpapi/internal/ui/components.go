@@ -7,6 +7,19 @@ import (
 	"strings"
 )
 
+// A reveal is a button that opens what follows it.
+type reveal struct {
+	Title string
+	Open  bool
+}
+
+func newReveal(title string, open bool) reveal { return reveal{title, open} }
+
+// A record is a DNS record or a file that is to be published.
+type record struct{ Name, Type, Value string }
+
+func newRecord(name, kind, value string) record { return record{name, kind, value} }
+
 // A badge is a state in a word.
 type badge struct {
 	Class string // good, bad, or empty for neither

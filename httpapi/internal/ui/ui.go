@@ -105,6 +105,7 @@ func Render(t *template.Template, name string, p Page) ([]byte, error) {
 
 // functions are those that make the data of components, and those that all templates need.
 var functions = template.FuncMap{
+	"heading": func(title string) string { return title }, "reveal": newReveal, "record": newRecord,
 	"badge": newBadge, "table": newTable, "tabs": newTabs, "tab": newTab, "chart": newChart, "meter": newMeter,
 	"field": newField, "option": newOption, "checkbox": newCheckbox, "confirm": newConfirmation, "select": newSelection,
 	"number":    func(n any) string { return message.NewPrinter(language.English).Sprint(n) },

@@ -146,7 +146,7 @@ func TestEveryComponent(t *testing.T) {
 	require.NoError(t, err)
 	both := string(source) + string(page)
 	for _, define := range regexp.MustCompile(`{{define "([^"]*)"}}`).FindAllStringSubmatch(string(source), -1) {
-		assert.Contains(t, both, `{{template "`+define[1]+`"`)
+		assert.True(t, strings.Contains(both, `template "`+define[1]+`"`), "the page does not have %s", define[1])
 	}
 }
 
