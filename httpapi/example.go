@@ -54,7 +54,7 @@ func (ep Endpoint) Curl(fields []byte) (string, error) {
 		quoted := strings.ReplaceAll(string(body), "'", `'\''`)
 		command += " \\\n  -H 'Content-Type: application/json' -d '" + quoted + "'"
 	}
-	if ep.Operation.report == nil {
+	if ep.ReturnsImage() {
 		command += " \\\n  --output image"
 	}
 	return command, nil

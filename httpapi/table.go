@@ -95,6 +95,9 @@ func (ep Endpoint) HasVerdict() bool {
 	return ok
 }
 
+// ReturnsImage reports whether the reply is an image, and not JSON.
+func (ep Endpoint) ReturnsImage() bool { return ep.Operation.report == nil }
+
 // HasBody reports whether a request carries its fields in a JSON body.
 func (ep Endpoint) HasBody() bool { return ep.Method == http.MethodPost }
 

@@ -39,6 +39,7 @@ type components struct {
 	Series  []int64
 	Pager   pager
 	Cursor  struct{ Newest, Older string }
+	Samples []struct{ Title, Text string }
 	View    template.HTML
 }
 
@@ -68,6 +69,7 @@ func handler(t *testing.T) http.Handler {
 			Series:  []int64{0, 3, 5, 0, 1, 9, 2, 7}, View: template.HTML(report.String()),
 			Pager: pager{RowCount: 240, Page: 2, Pages: 3, First: 101, Last: 200, PreviousPage: 1, NextPage: 3},
 		}
+		data.Samples = []struct{ Title, Text string }{{"curl", `curl "$DIAG_SERVER/"`}, {"Python", "import os"}}
 		data.Cursor.Newest, data.Cursor.Older = "#newest", "#older"
 		page, err := Render(templates, "page.html", data)
 		if err != nil {
