@@ -13,6 +13,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/target"
+	"github.com/diagkit/diagkit/metering"
 )
 
 // groups are the checks that most want, in the order of a reader.
@@ -125,6 +126,57 @@ var rowOfOperation = map[string]string{
 	"mail/domain-check": "mail", "domain/dns-check": "servers", "rdap/lookup": "registration", "http/hsts-check": "hsts",
 	"spf/lookup": "spf", "dmarc/lookup": "dmarc", "smtp/check": "smtp", "mta-sts/lookup": "mta-sts",
 	"tls-rpt/lookup": "tls-rpt", "dane/lookup": "dane", "bimi/lookup": "bimi", "dnssec/check": "dnssec",
+}
+
+// An Area is a part of the set-up of a domain.
+type Area string
+
+// The areas.
+const (
+	MailArea         Area = target.Mail
+	DNSArea          Area = target.DNS
+	WebArea          Area = target.Web
+	TLSArea          Area = "tls" // of the website: its certificate and connections
+	RegistrationArea Area = "registration"
+)
+
+// Areas lists the areas in the order of a reader.
+func Areas() []Area { return []Area{MailArea, DNSArea, WebArea, TLSArea, RegistrationArea} }
+
+// areaOfRow returns the area of each of the rows.
+var areaOfRow = sync.OnceValue(func() map[string]Area {
+	areas := map[string]Area{}
+	for _, part := range mailParts {
+		areas[part] = MailArea
+	}
+	for _, c := range (target.Target{Kind: target.Domain, Text: "example.com"}).Checks(target.Options{}) {
+		areas[c.Name] = Area(c.Group)
+	}
+	areas["dnssec"], areas["registration"], areas["tls"] = DNSArea, RegistrationArea, TLSArea
+	return areas
+})
+
+// area returns the area of a part. That of an operation beyond the rows follows from its scope.
+func (c *catalogue) area(part string) Area {
+	if area, ok := areaOfRow()[cmp.Or(rowOfOperation[part], part)]; ok {
+		return area
+	}
+	switch c.operations[part].Scope {
+	case metering.MailRead:
+		return MailArea
+	case metering.WebRead:
+		return WebArea
+	}
+	return DNSArea
+}
+
+// areasOf returns the areas with a finding that is a warning or worse.
+func (c *catalogue) areasOf(findings []Finding) []Area {
+	found := map[Area]bool{}
+	for _, f := range findings {
+		found[c.area(f.Part)] = found[c.area(f.Part)] || f.Severity > diag.Info
+	}
+	return slices.DeleteFunc(Areas(), func(a Area) bool { return !found[a] })
 }
 
 // covered counts the checks that parts are, and all that there are, those of operations that no group has included.

@@ -182,7 +182,7 @@ func (s *session) conclude(r *metering.Record, doc *document, c *comparison) (ou
 	now := s.now()
 	doc.Reason, doc.LastRun, doc.RunCost = c.End, s.at, s.catalogue().price(doc.Checks)
 	doc.Mark, doc.Score, doc.Counts, doc.Unknown = c.Mark, c.Score, countsOf(c.Findings), len(c.Unknown)
-	doc.Coverage = c.Coverage
+	doc.Coverage, doc.Areas = c.Coverage, c.catalogue.areasOf(c.Findings)
 	if doc.Worst = ""; len(c.Findings) > 0 && c.Findings[0].Severity > diag.Info { // the gravest comes first
 		doc.Worst = c.Findings[0].Code
 	}

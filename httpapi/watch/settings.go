@@ -91,6 +91,7 @@ type Summary struct {
 	Score   *int      `json:"score,omitempty"`  // the lowest of all checks that have one
 	Counts  Counts    `json:"findings"`
 	Worst   diag.Code `json:"worst,omitempty"` // of the gravest finding, if it is a warning or worse
+	Areas   []Area    `json:"areas,omitempty"` // with a warning or worse, in the order of their list
 	Unknown int       `json:"unknown_parts"`   // parts that did not answer in the last run
 	Coverage
 
@@ -128,8 +129,8 @@ func countsOf(findings []Finding) (n Counts) {
 	return n
 }
 
-// parseDomain reads the domain of a watch.
-func parseDomain(text string) (diag.Domain, error) {
+// ParseDomain reads the domain of a watch. The error is a *[metering.FieldError].
+func ParseDomain(text string) (diag.Domain, error) {
 	d, err := diag.ParseDomain(strings.TrimSpace(text))
 	switch {
 	case err != nil:

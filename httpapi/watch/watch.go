@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -90,55 +91,141 @@ const kind = "watch"
 // maxWatches bounds the watches of an account.
 var maxWatches = int(budget.Of(budget.Watches).Account)
 
-// checkRoom refuses an account that watches the domain already, or that has reached its limit. It returns what to store
-// with the watch.
-func (w *Watches) checkRoom(ctx context.Context, one metering.Record, d diag.Domain) (turn metering.Record, err error) {
-	if turn, err = metering.CountGuard(ctx, w.Store, one.Account, kind); err != nil {
-		return turn, err
+// An Addition sorts domains by what becomes of them when an account begins to watch them.
+type Addition struct {
+	New     []diag.Domain
+	Watched []diag.Domain // already
+	Excess  []diag.Domain // beyond the limit of the account
+	// MonthlyCredits is the maximum cost of each domain in a month.
+	MonthlyCredits int64
+}
+
+// sortDomains compares domains, each of which is named once, with those that the account watches. The record is to be
+// stored with the new ones.
+func (w *Watches) sortDomains(
+	ctx context.Context, account metering.AccountID, domains []diag.Domain,
+) (a Addition, turn metering.Record, err error) {
+	if turn, err = metering.CountGuard(ctx, w.Store, account, kind); err != nil {
+		return a, turn, err
 	}
-	count := 0
-	for r, err := range w.Store.Records(ctx, metering.RecordFilter{Kind: kind, Account: one.Account}) {
+	watched := map[string]bool{}
+	for r, err := range w.Store.Records(ctx, metering.RecordFilter{Kind: kind, Account: account}) {
 		if err != nil {
-			return turn, fmt.Errorf("counting watches: %w", err)
+			return a, turn, fmt.Errorf("counting watches: %w", err)
 		}
-		if count++; r.ID == one.ID {
-			return turn, &metering.FieldError{Field: "domain", Reason: fmt.Sprintf("%s is watched already", d)}
+		watched[r.ID] = true
+	}
+	for _, d := range domains {
+		switch {
+		case watched[ID(d)]:
+			a.Watched = append(a.Watched, d)
+		case len(watched)+len(a.New) >= maxWatches:
+			a.Excess = append(a.Excess, d)
+		default:
+			a.New = append(a.New, d)
 		}
 	}
-	if count < maxWatches {
-		return turn, nil
+	return a, turn, nil
+}
+
+// Preview returns what [Watches.CreateAll] would do.
+func (w *Watches) Preview(
+	ctx context.Context, account metering.AccountID, domains []diag.Domain, s Settings,
+) (Addition, error) {
+	s, err := w.validateSettings(ctx, account, s)
+	if err != nil {
+		return Addition{}, err
 	}
-	return turn, &metering.FieldError{Field: "domain", Reason: fmt.Sprintf(
-		"cannot be added: the account watches %d domains, which is the most", count)}
+	a, _, err := w.sortDomains(ctx, account, domains)
+	a.MonthlyCredits = w.MonthlyCost(s)
+	return a, err
+}
+
+// MonthlyCost returns the maximum credits that a watch with such settings costs in a month.
+func (w *Watches) MonthlyCost(s Settings) int64 {
+	doc := document{Settings: s}
+	doc.Every = cmp.Or(s.Every, DefaultEvery)
+	if len(s.Checks) == 0 {
+		s.Checks = groups
+	}
+	doc.RunCost = w.catalogue().price(s.Checks)
+	return doc.budget()
+}
+
+// CreateAll begins to watch domains, each of which is named once, with the same settings. Those that are watched
+// already, or exceed the 10,000 that an account may watch, are left out. Faults of the settings are
+// *[metering.FieldError], joined. With another error, some of the domains may be watched.
+func (w *Watches) CreateAll(
+	ctx context.Context, account metering.AccountID, domains []diag.Domain, s Settings,
+) (Addition, error) {
+	s, err := w.validateSettings(ctx, account, s)
+	if err != nil {
+		return Addition{}, err
+	}
+	return w.create(ctx, account, domains, s, w.now())
+}
+
+// create is CreateAll with valid settings, at an instant.
+func (w *Watches) create(
+	ctx context.Context, account metering.AccountID, domains []diag.Domain, s Settings, now time.Time,
+) (all Addition, err error) {
+	all.MonthlyCredits = w.MonthlyCost(s)
+	for group := range slices.Chunk(domains, metering.MaxRecordsPut-1) {
+		var some Addition
+		err := metering.Retry(func() error {
+			sorted, turn, err := w.sortDomains(ctx, account, group)
+			if some = sorted; err != nil || len(sorted.New) == 0 {
+				return err
+			}
+			records := []metering.Record{turn}
+			for _, d := range sorted.New {
+				r, doc := w.newWatch(account, d, s, now)
+				if r, err = write(r, doc); err != nil {
+					return err
+				}
+				records = append(records, r)
+			}
+			return w.Store.PutRecords(ctx, records...)
+		})
+		if err != nil {
+			return all, fmt.Errorf("creating watches from that of %s: %w", group[0], err)
+		}
+		all.New = append(all.New, some.New...)
+		all.Watched, all.Excess = append(all.Watched, some.Watched...), append(all.Excess, some.Excess...)
+	}
+	w.worker.Wake()
+	return all, nil
+}
+
+// newWatch returns the watch of a domain with valid settings, which is due immediately.
+func (w *Watches) newWatch(
+	account metering.AccountID, d diag.Domain, s Settings, now time.Time,
+) (metering.Record, *document) {
+	doc := &document{Domain: d.String(), Unicode: d.UnicodeIfDifferent(), Settings: s}
+	doc.RunCost = w.catalogue().price(s.Checks)
+	return metering.Record{Account: account, Kind: kind, ID: ID(d), At: now, Due: now}, doc
 }
 
 // Create begins to watch a domain, with an immediate first run. Faults of the request are *[metering.FieldError],
 // joined; a domain that is watched already is one, too, and so is one more than the 10,000 that an account may watch.
 func (w *Watches) Create(ctx context.Context, r Request) (Watch, error) {
-	d, wrong := parseDomain(r.Domain)
+	d, wrong := ParseDomain(r.Domain)
 	s, err := w.validateSettings(ctx, r.Account, r.Settings)
 	if err := errors.Join(wrong, err); err != nil {
 		return Watch{}, err
 	}
 	now := w.now()
-	doc := document{Domain: d.String(), Unicode: d.UnicodeIfDifferent(), Settings: s}
-	doc.RunCost = w.catalogue().price(s.Checks)
-	record := metering.Record{Account: r.Account, Kind: kind, ID: ID(d), At: now, Due: now}
-	err = metering.Retry(func() error {
-		turn, err := w.checkRoom(ctx, record, d)
-		if err != nil {
-			return err
-		}
-		return w.put(ctx, record, &doc, turn)
-	})
-	if refused, ok := errors.AsType[*metering.FieldError](err); ok {
-		return Watch{}, refused
+	a, err := w.create(ctx, r.Account, []diag.Domain{d}, s, now)
+	switch {
+	case err != nil:
+		return Watch{}, err
+	case len(a.Watched) > 0:
+		return Watch{}, &metering.FieldError{Field: "domain", Reason: fmt.Sprintf("%s is watched already", d)}
+	case len(a.Excess) > 0:
+		return Watch{}, &metering.FieldError{Field: "domain", Reason: fmt.Sprintf(
+			"cannot be added: the account watches %d domains, which is the most", maxWatches)}
 	}
-	if err != nil {
-		return Watch{}, fmt.Errorf("creating the watch of %s: %w", d, err)
-	}
-	w.worker.Wake()
-	return w.view(record, &doc), nil
+	return w.view(w.newWatch(r.Account, d, s, now)), nil
 }
 
 // Get returns a watch of an account, or [metering.ErrNotFound].

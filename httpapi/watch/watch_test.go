@@ -18,6 +18,7 @@ import (
 	"github.com/diagkit/diagkit/httpapi/watch"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/notify"
+	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -39,6 +40,7 @@ func TestLifeOfAWatch(t *testing.T) {
 	assert.Equal(t, view.Critical, one.Mark, "it has no web site, though an address")
 	assert.NotNil(t, one.Score)
 	assert.Positive(t, one.Counts.Critical)
+	assert.Equal(t, []watch.Area{watch.MailArea, watch.DNSArea, watch.WebArea, watch.TLSArea}, one.Areas)
 	assert.Equal(t, w.clock.Now(), one.LastRun)
 	assert.True(t, one.NextRun.After(w.clock.Now().Add(6*time.Hour)) && !one.NextRun.After(w.clock.Now().Add(30*time.Hour)))
 	assert.Positive(t, one.Spent)
@@ -198,6 +200,11 @@ func TestWatchesAreBounded(t *testing.T) {
 	err = add(w.account.ID, "b.example")
 	require.Equal(t, []string{"domain"}, fieldsOf(err))
 	assert.ErrorContains(t, err, "the account watches 10000 domains, which is the most")
+	several, err := w.watches.CreateAll(t.Context(), w.account.ID,
+		[]diag.Domain{diag.MustDomain("a.example"), diag.MustDomain("b.example")}, watch.Settings{})
+	require.NoError(t, err)
+	assert.Equal(t, []diag.Domain{diag.MustDomain("a.example")}, several.Watched)
+	assert.Equal(t, []diag.Domain{diag.MustDomain("b.example")}, several.Excess)
 	_, err = w.watches.Get(t.Context(), w.account.ID, watch.ID(diag.MustDomain("b.example")))
 	assert.ErrorIs(t, err, metering.ErrNotFound)
 	other, err := w.admin.CreateAccount(t.Context(), "other", "pack")
@@ -205,6 +212,55 @@ func TestWatchesAreBounded(t *testing.T) {
 	require.NoError(t, add(other.ID, "b.example"))
 	require.NoError(t, w.watches.Remove(t.Context(), w.account.ID, one.ID))
 	require.NoError(t, add(w.account.ID, "b.example"))
+}
+
+// Several domains are added in one go: those that are watched already or exceed the limit are left out and named.
+func TestCreateAll(t *testing.T) {
+	w := newWorld(t)
+	w.create(watch.Settings{})
+	list := []diag.Domain{diag.MustDomain("example.com")}
+	for i := range 600 { // more than a transaction has
+		list = append(list, diag.MustDomain(fmt.Sprintf("customer-%d.example", i)))
+	}
+	s := watch.Settings{Checks: []string{"dmarc/lookup"}, Every: watch.MaxEvery}
+	before, err := w.watches.Preview(t.Context(), w.account.ID, list, s)
+	require.NoError(t, err)
+	assert.EqualValues(t, 5+2, before.MonthlyCredits)
+	all, err := w.watches.CreateAll(t.Context(), w.account.ID, list, s)
+	require.NoError(t, err)
+	assert.Equal(t, before, all)
+	assert.Equal(t, list[:1], all.Watched)
+	assert.Equal(t, list[1:], all.New)
+	assert.Empty(t, all.Excess)
+	watched, err := w.watches.List(t.Context(), w.account.ID)
+	require.NoError(t, err)
+	require.Len(t, watched, len(list))
+	for _, one := range watched {
+		if one.Domain == "example.com" {
+			continue
+		}
+		require.Equal(t, s.Checks, one.Checks)
+		require.Equal(t, all.MonthlyCredits, one.Budget)
+		require.Equal(t, watch.Fresh, one.State)
+	}
+	again, err := w.watches.CreateAll(t.Context(), w.account.ID, list, s)
+	require.NoError(t, err)
+	assert.Equal(t, list, again.Watched)
+	_, err = w.watches.CreateAll(t.Context(), w.account.ID, list, watch.Settings{Every: time.Second, Checks: []string{"x"}})
+	assert.ElementsMatch(t, []string{"every", "checks[0]"}, fieldsOf(err))
+}
+
+// A domain has a fault in each of the areas whose findings are warnings or worse.
+func TestAreas(t *testing.T) {
+	w := newWorld(t)
+	w.create(watch.Settings{Checks: []string{"dmarc/lookup"}})
+	w.advance(0)
+	assert.Empty(t, w.get().Areas)
+	w.replace("_dmarc.example.com.", dns.TypeTXT, "")
+	for range 4 {
+		w.advance(24 * time.Hour)
+	}
+	assert.Equal(t, []watch.Area{watch.MailArea}, w.get().Areas)
 }
 
 func TestChecks(t *testing.T) {
