@@ -142,7 +142,7 @@ async function playground(v) {
   await stranger.sees("harbour.example", "_spf.gone.example");
   await stranger.seesNot("svc_", "you@harbour.example", "Harbour Coffee");
   await stranger.look("shared");
-  await v.press("Revoke");
+  await v.press(page.locator("tr", { hasText: "spf/lookup" }).first().getByRole("button", { name: "Revoke" }));
   await v.look("shares-withdrawn");
   await stranger.open(shared, 410);
   await stranger.look("shared-withdrawn");
@@ -175,10 +175,14 @@ async function bills(v) {
   await v.look("invoice");
   await page.getByLabel("Reason").last().fill("It was a trial.");
   await page.getByLabel("I understand that voiding cannot be undone").check();
-  await v.press("Void invoice");
-  await v.sees("Invoice voided", "It was a trial.", "you@harbour.example");
-  check(await page.locator('.badge:text-is("void")').count() === 1, "the invoice is not void");
-  await v.look("invoice-void");
+  await v.press("Void invoice", 422);
+  await v.sees("The invoice is paid: write a credit note.");
+  await v.look("invoice-fault");
+  await page.getByLabel("Amount").fill("5.00");
+  await page.getByLabel("Reason").first().fill("It was a trial.");
+  await v.press("Issue credit note");
+  await v.sees("Credit note issued", "It was a trial.", "you@harbour.example", "5.00 EUR");
+  await v.look("invoice-credited");
 }
 
 // inhabited is an account with a month behind it.
@@ -194,7 +198,7 @@ async function others(v) {
   await v.press("Resolve now");
   await v.look("profile");
   await glance(v, [["usage", "/dashboard/usage", "By operation"], ["activity", "/dashboard/activity", "req_"],
-    ["log", "/dashboard/log", "billing void", "key rotate", "127.0.0.1"],
+    ["log", "/dashboard/log", "billing credit", "key rotate", "127.0.0.1"],
     ["members", "/dashboard/members", "dev@agency.example"],
     ["sessions", "/dashboard/sessions", "this session"], ["letterbox", "/letterbox"]]);
   await v.press(v.page.getByRole("button").first());

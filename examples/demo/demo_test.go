@@ -20,8 +20,8 @@ func startDemo(t *testing.T) *demo {
 }
 
 func startAfter(t *testing.T, days int) *demo {
-	d, err := start(t.Context(), "127.0.0.1:0", days)
-	require.NoError(t, err)
+	d := &demo{}
+	require.NoError(t, d.start(t.Context(), "127.0.0.1:0", days))
 	t.Cleanup(d.close)
 	return d
 }
@@ -128,7 +128,7 @@ func example(t *testing.T, ep httpapi.Endpoint) []byte {
 func TestPrintedTour(t *testing.T) {
 	var b bytes.Buffer
 	stops, calls := tour(time.Now()), 0 // the letters have the current date, and are signed each time
-	require.NoError(t, printTour(&b, "http://127.0.0.1:1", "svc_test_x", stops))
+	require.NoError(t, printTour(&b, "http://127.0.0.1:1", stops))
 	for _, s := range stops {
 		if s.check == "" {
 			assert.Contains(t, b.String(), "diag "+s.args+" --server http://127.0.0.1:1\n")
@@ -144,7 +144,10 @@ func TestPrintedTour(t *testing.T) {
 	}
 	assert.Contains(t, b.String(), "diag spf/hosted/"+profileID+"/history --limit 5 --server ")
 	assert.Contains(t, b.String(), "/spf/hosted/"+profileID+"/history?limit=5' ")
-	assert.Contains(t, b.String(), "export DIAG_SERVER=http://127.0.0.1:1\n  export DIAG_KEY=svc_test_x\n")
+	var first strings.Builder
+	(&demo{url: "http://127.0.0.1:1", secret: "svc_test_x"}).printStart(&first)
+	assert.Contains(t, first.String(), "export DIAG_SERVER=http://127.0.0.1:1\n  export DIAG_KEY=svc_test_x\n")
+	assert.LessOrEqual(t, strings.Count(first.String(), "\n"), 10)
 	assert.Equal(t, calls, strings.Count(b.String(), "  curl "))
 	assert.Less(t, strings.Index(b.String(), "diag hopeless.example "), strings.Index(b.String(), "diag good.example "))
 }

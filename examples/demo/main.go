@@ -2,7 +2,8 @@
 // domains that are broken in one way each. It needs no network, no configuration and no database: the
 // place to get to know the API, and to write a client against it.
 //
-//	go run ./examples/demo                          serves on 127.0.0.1:8089 and says what to try
+//	go run ./examples/demo                          serves on 127.0.0.1:8089 and says where to begin
+//	go run ./examples/demo -tour                    and prints a call of each operation
 //	go run ./examples/demo -listen 127.0.0.1:9000
 //	go run ./examples/demo -once                    takes the tour by itself, and ends
 //
@@ -36,13 +37,16 @@ import (
 func main() {
 	listen := flag.String("listen", "127.0.0.1:8089", "address to serve on")
 	once := flag.Bool("once", false, "take the tour, and end")
+	listTour := flag.Bool("tour", false, "print a call of each operation")
+	operator := flag.Bool("operator", false, "let the owner void and credit invoices, as the operator of a server can")
 	flag.Parse()
 	ctx, end := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer end()
 	if *once {
 		*listen = "127.0.0.1:0"
 	}
-	d, err := start(ctx, *listen, history)
+	d := &demo{operator: *operator}
+	err := d.start(ctx, *listen, history)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -53,9 +57,11 @@ func main() {
 		}
 		return
 	}
-	fmt.Printf("Letter box: %s/letterbox creates addresses, and %s receives their mail.\n", d.url, d.mail)
-	if err := printTour(os.Stdout, d.url, d.secret, tour(time.Now())); err != nil {
-		log.Fatal(err)
+	d.printStart(os.Stdout)
+	if *listTour {
+		if err := printTour(os.Stdout, d.url, tour(time.Now())); err != nil {
+			log.Fatal(err)
+		}
 	}
 	<-ctx.Done()
 }
@@ -63,6 +69,7 @@ func main() {
 // A demo is a running server.
 type demo struct {
 	url, secret, mail string
+	operator          bool // whether the owner may void and credit invoices
 	closers           []func()
 }
 
@@ -84,8 +91,7 @@ func (d *demo) startBackground(f func(context.Context) error) {
 }
 
 // start serves, with so many days behind it.
-func start(ctx context.Context, listen string, days int) (d *demo, err error) {
-	d = &demo{}
+func (d *demo) start(ctx context.Context, listen string, days int) (err error) {
 	defer func() {
 		if err != nil {
 			d.close()
@@ -93,29 +99,29 @@ func start(ctx context.Context, listen string, days int) (d *demo, err error) {
 	}()
 	world, err := internet.New(time.Now())
 	if err != nil {
-		return d, err
+		return err
 	}
 	d.closers = append(d.closers, world.Close)
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
-		return d, err
+		return err
 	}
 	d.url = "http://" + l.Addr().String()
 	server := &http.Server{ReadHeaderTimeout: 5 * time.Second}
 	if server.Handler, err = d.handler(ctx, world, days); err != nil {
 		l.Close()
-		return d, err
+		return err
 	}
 	go server.Serve(l)
 	d.closers = append(d.closers, func() { server.Close() })
-	return d, nil
+	return nil
 }
 
 // handler puts a gate on a store in memory, makes a key with all scopes, and serves.
 func (d *demo) handler(ctx context.Context, world *diagtest.World, days int) (http.Handler, error) {
 	h := &environment{movableClock: &movableClock{}, world: world, days: days}
 	if days > 0 {
-		h.setTime(time.Now().AddDate(0, 0, -days))
+		h.setTime(time.Now().Add(-2*untilNow).AddDate(0, 0, -days))
 	}
 	h.store = memory.New(memory.Config{Clock: h.Now})
 	d.closers = append(d.closers, func() { h.store.Close() })

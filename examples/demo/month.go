@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,7 +22,6 @@ import (
 	"github.com/diagkit/diagkit/httpapi/watch"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
-	"github.com/diagkit/diagkit/metering/member"
 	"github.com/diagkit/diagkit/metering/notify"
 	"github.com/miekg/dns"
 )
@@ -33,15 +30,13 @@ import (
 // an invoice.
 const history = 31
 
-// A movableClock is a clock that is set to the days before, and follows that of the machine once they are over.
-type movableClock struct{ at atomic.Pointer[time.Time] }
+// untilNow is how long before the start the last day of the month ends: all that happens in it is in the past.
+const untilNow = time.Hour
 
-func (p *movableClock) Now() time.Time {
-	if at := p.at.Load(); at != nil {
-		return *at
-	}
-	return time.Now()
-}
+// A movableClock is a clock that is set to the days before, and follows that of the machine once they are over.
+type movableClock struct{ behind atomic.Int64 }
+
+func (p *movableClock) Now() time.Time { return time.Now().Add(-time.Duration(p.behind.Load())) }
 
 // watched are the domains of the account: checks that are quick, so that a month of them runs quickly.
 var watched = []struct{ domain, checks string }{
@@ -110,8 +105,8 @@ func (h *environment) changeHandler() http.Handler {
 	})
 }
 
-// owner is the signed-in member: any client on this machine.
-const owner, userHeader = "you@harbour.example", "X-Demo-User"
+// userHeader names the signed-in member, which any client on this machine is: the owner.
+const userHeader = "X-Demo-User"
 
 // environment holds the parts of the server besides the API.
 type environment struct {
@@ -135,10 +130,15 @@ func (d *demo) mountParts(ctx context.Context, h *environment, c dashboard.Confi
 	h.watches = watch.New(watch.Config{
 		Store: h.store, Ask: h.api.Ask, Clock: h.Now, PublicURL: d.url, Wake: h.worker.Wake, Log: h.log,
 	})
-	h.billing = billing.Billing{Store: h.store, Biller: bank{}, Clock: h.Now}
-	if err := h.simulateMonth(ctx); err != nil {
+	h.billing = billing.Billing{Store: h.store, Biller: bank{}, Clock: h.Now, Log: h.log}
+	c.Store, c.API, c.Env, c.Watches, c.Clock, c.Log = h.store, h.api, h.world.Env(), h.watches, h.Now, h.log
+	c.PublicURL, c.TrustedUserHeader, c.OwnersEditInvoices = d.url, userHeader, d.operator
+	c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+	pages := withUser(dashboard.New(c))
+	if err := h.simulateMonth(ctx, pages); err != nil {
 		return nil, fmt.Errorf("simulating the last %d days: %w", h.days, err)
 	}
+	d.startBackground(func(ctx context.Context) error { h.billing.Run(ctx); return nil })
 	d.startBackground(h.watches.Run)
 	d.startBackground(h.worker.Run)
 	box, err := letterbox.New(letterbox.Config{
@@ -154,10 +154,6 @@ func (d *demo) mountParts(ctx context.Context, h *environment, c dashboard.Confi
 	go box.Serve(l) // it ends with the box
 	d.closers = append(d.closers, func() { box.Close() })
 	d.mail = l.Addr().String()
-	c.Store, c.API, c.Env, c.Watches, c.Log = h.store, h.api, h.world.Env(), h.watches, h.log
-	c.PublicURL, c.TrustedUserHeader, c.OwnersEditInvoices = d.url, userHeader, true
-	c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
-	pages := withUser(dashboard.New(c))
 	return httpapi.Front{API: h.api, Parts: map[string]http.Handler{
 		"dashboard": pages, "r": pages, "mcp": agent.New(agent.Config{API: h.api}), "letterbox": box, "change": h.changeHandler(),
 	}}, nil
@@ -194,77 +190,56 @@ func (bank) Charge(_ context.Context, v billing.Invoice) (billing.Payment, error
 }
 
 // simulateMonth simulates the days before today.
-func (h *environment) simulateMonth(ctx context.Context) error {
+func (h *environment) simulateMonth(ctx context.Context, pages http.Handler) error {
 	if h.days == 0 {
 		return nil
 	}
 	latencies := h.world.Latencies()
 	h.world.Latency(0)
 	today := time.Now()
-	defer func() { h.world.SetTime(today); h.world.SetLatencies(latencies); h.at.Store(nil) }()
-	people := member.Members{Store: h.store, Clock: h.Now}
-	for _, m := range []struct {
-		email string
-		role  member.Role
-	}{{owner, member.Owner}, {"dev@agency.example", member.Developer}} {
-		if _, err := people.Add(ctx, h.account.ID, m.email, m.role); err != nil {
-			return err
-		}
-	}
-	h.world.HTTPS("hooks.harbour.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body)
-	}))
-	_, _, err := notify.Channels{Store: h.store, Clock: h.Now}.Create(ctx, notify.ChannelRequest{
-		Account: h.account.ID, Name: "Operations", Kind: notify.Webhook, Target: "https://hooks.harbour.example/domains",
-	})
-	if err != nil {
-		return err
-	}
+	defer func() { h.behind.Store(0); h.world.SetTime(today); h.world.SetLatencies(latencies) }()
+	c := &customer{environment: h, pages: pages, keys: map[string]metering.Key{}, secrets: map[string]string{}}
 	for day := h.days; day >= 0; day-- {
-		if err := h.simulateDay(ctx, today.AddDate(0, 0, -day), day); err != nil {
+		if err := c.simulateDay(ctx, today.Add(-untilNow).AddDate(0, 0, -day), day); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// simulateDay applies the changes of a day, checks what is due, and checks again to confirm changes.
-func (h *environment) simulateDay(ctx context.Context, at time.Time, day int) error {
-	h.setTime(at)
-	for _, c := range changes {
-		if c.day == day {
-			c.apply(h.world)
+// simulateDay calls the API before the end of a day, applies the changes of the day, and does what its members and the
+// parts of the server do: watches check what is due, and check again to confirm changes.
+func (c *customer) simulateDay(ctx context.Context, end time.Time, day int) error {
+	if err := c.callAPI(ctx, end, day); err != nil {
+		return err
+	}
+	c.setTime(end)
+	for _, change := range changes {
+		if change.day == day {
+			change.apply(c.world)
 		}
 	}
-	if day == h.days {
-		for _, w := range watched {
-			_, err := h.watches.Create(ctx, watch.Request{
-				Account: h.account.ID, Domain: w.domain, Settings: watch.Settings{Checks: strings.Fields(w.checks)},
-			})
-			if err != nil {
-				return err
-			}
-		}
+	if err := c.act(ctx, day); err != nil {
+		return err
 	}
 	for range 3 {
-		if err := h.watches.Flush(ctx); err != nil {
+		if err := c.watches.Flush(ctx); err != nil {
 			return err
 		}
-		h.setTime(h.Now().Add(6 * time.Minute))
+		c.setTime(c.Now().Add(6 * time.Minute))
 	}
-	deriver := notify.Deriver{Store: h.store, Clock: h.Now, Log: h.log}
-	if err := errors.Join(deriver.CheckAll(ctx), h.worker.Flush(ctx)); err != nil {
+	deriver := notify.Deriver{Store: c.store, Clock: c.Now, Log: c.log}
+	if err := errors.Join(deriver.CheckAll(ctx), c.worker.Flush(ctx)); err != nil {
 		return err
 	}
-	if month := metering.PeriodOf(at.AddDate(0, 0, -1)); month != metering.PeriodOf(at) {
-		_, err := h.billing.Close(ctx, month)
+	if _, err := c.billing.Close(ctx, metering.PeriodOf(c.Now().Add(-billing.Grace)).Previous()); err != nil {
 		return err
 	}
-	return nil
+	_, err := c.billing.Pay(ctx)
+	return err
 }
 
 func (h *environment) setTime(at time.Time) {
-	at = at.UTC()
-	h.at.Store(&at)
-	h.world.SetTime(at)
+	h.behind.Store(int64(time.Since(at)))
+	h.world.SetTime(at.UTC())
 }

@@ -102,15 +102,23 @@ func (s stop) request() (method, target, body string, err error) {
 
 const authorization = `-H "Authorization: Bearer $DIAG_KEY"`
 
-// printTour prints for a visitor which pages to open, and what to try at each stop.
-func printTour(w io.Writer, url, secret string, stops []stop) error {
-	fmt.Fprintf(w, "Open %s/dashboard, where you are signed in. Start with the worst of the domains of Harbour "+
-		"Coffee:\n", url)
-	fmt.Fprintf(w, "%s/dashboard/domains/harbour.example. To trigger a change: curl -X POST %[1]s/change,\n", url)
-	fmt.Fprintf(w, "and a few seconds later %s/dashboard/domains/watch.example.\n\n", url)
-	fmt.Fprintf(w, "The API is at %s%s, its description at %[1]s%[2]s/openapi.json\n", url, httpapi.Prefix)
-	fmt.Fprintf(w, "It uses a small Internet in memory: nothing leaves this machine, and nothing is stored.\n\n")
-	fmt.Fprintf(w, "  export DIAG_SERVER=%s\n  export DIAG_KEY=%s\n", url, secret)
+// printStart prints for a visitor where to begin.
+func (d *demo) printStart(w io.Writer) {
+	fmt.Fprintf(w, `Open %[1]s/dashboard, where you are signed in as the owner of Harbour Coffee.
+The worst of its domains: %[1]s/dashboard/domains/harbour.example
+Change a record and see it noticed: curl -X POST %[1]s/change, then %[1]s/dashboard/domains/watch.example
+Test a message: %[1]s/letterbox creates addresses, and %[2]s receives their mail.
+
+  export DIAG_SERVER=%[1]s
+  export DIAG_KEY=%[3]s
+  go run ./cmd/diag harbour.example
+
+Nothing leaves this machine, and nothing is stored. A call of each operation: go run ./examples/demo -tour
+`, d.url, d.mail, d.secret)
+}
+
+// printTour prints what to try at each stop.
+func printTour(w io.Writer, url string, stops []stop) error {
 	for _, s := range stops {
 		fmt.Fprintf(w, "\n# %s\n", s.title)
 		if s.check == "" {
