@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +26,7 @@ import (
 type pageData struct {
 	ui.Layout
 	Path    string // of the page in the navigation that this one belongs to
-	Nav     []navItem
+	Nav     []navGroup
 	Session *session // nil without a session
 	Form    *ui.Form
 	Notice  string
@@ -34,6 +35,19 @@ type pageData struct {
 
 // A navItem is a page in the navigation.
 type navItem struct{ Path, Title string }
+
+// A navGroup is a part of the navigation.
+type navGroup struct {
+	Title string
+	Items []navItem
+}
+
+// navGroups are the groups, and the paths of their pages. A page that is in none of them is of the account.
+var navGroups = []struct{ title, paths string }{
+	{"Domains", "/dashboard /dashboard/channels /dashboard/shares /dashboard/spf"},
+	{"API", "/dashboard/playground /dashboard/keys /dashboard/usage /dashboard/activity"},
+	{"Account", ""},
+}
 
 // May reports whether the visitor may use what needs a role.
 func (s *pageData) May(role member.Role) bool { return s.Session != nil && s.Session.May(role) }
@@ -83,24 +97,31 @@ func (d *dashboard) render(w http.ResponseWriter, r *http.Request, name string, 
 	return nil
 }
 
-// navigation returns the items of the navigation, and the path of the one that a page belongs to.
-func (d *dashboard) navigation(path string) (items []navItem, current string) {
+// navigation returns the groups of the navigation, and the path of the item that a page belongs to.
+func (d *dashboard) navigation(path string) (groups []navGroup, current string) {
 	switch {
 	case strings.HasPrefix(path, "/dashboard/domains/"):
 		path = "/dashboard"
 	case strings.HasPrefix(path, "/dashboard/deliveries/"):
 		path = "/dashboard/channels"
 	}
+	for _, g := range navGroups {
+		groups = append(groups, navGroup{Title: g.title})
+	}
 	for _, p := range d.pages {
 		if p.nav == "" {
 			continue
 		}
-		items = append(items, navItem{p.pattern, p.nav})
+		i := 0
+		for i < len(groups)-1 && !slices.Contains(strings.Fields(navGroups[i].paths), p.pattern) {
+			i++
+		}
+		groups[i].Items = append(groups[i].Items, navItem{p.pattern, p.nav})
 		if path == p.pattern || p.pattern != "/dashboard" && strings.HasPrefix(path, p.pattern+"/") {
 			current = p.pattern
 		}
 	}
-	return items, current
+	return groups, current
 }
 
 // redirect sends the browser on to a path below /dashboard of this very site, with a notice of the table.

@@ -27,8 +27,8 @@ var (
 // The bounds of what a browser loads, in bytes.
 const (
 	maxPage   = 60 << 10
-	maxStyle  = 24 << 10
-	maxScript = 4 << 10
+	maxStyle  = 32 << 10
+	maxScript = 8 << 10
 )
 
 // components is the data of a page that has all components, with faults next to fields.
