@@ -107,7 +107,7 @@ func (s *fakeStore) Keys(context.Context, KeyFilter) iter.Seq2[Key, error] {
 
 func (s *fakeStore) CountKeys(context.Context, KeyFilter) (map[KeyState]int, error) { return nil, nil }
 
-func (s *fakeStore) Sums(context.Context, AccountID, Period, int64) (Sums, error) { return Sums{}, nil }
+func (s *fakeStore) Sums(context.Context, EntryFilter) (Sums, error) { return Sums{}, nil }
 
 func (s *fakeStore) Hours(context.Context, AccountID, []KeyID, time.Time) ([]HourSum, error) {
 	return nil, nil

@@ -186,9 +186,9 @@ type Ledger interface {
 	// Entries yields the charges that the filter selects, oldest first unless it says otherwise.
 	Entries(ctx context.Context, f EntryFilter) iter.Seq2[Entry, error]
 
-	// Sums adds up the charges of an account in a period whose Seq is above after. A caller who keeps the result and
-	// its Last reads each charge once.
-	Sums(ctx context.Context, account AccountID, p Period, after int64) (Sums, error)
+	// Sums adds up the charges that the filter selects, which names an account, and whose Newest and Limit do not
+	// count. A caller who keeps the result, and passes its Last as After, reads each charge once.
+	Sums(ctx context.Context, f EntryFilter) (Sums, error)
 
 	// Hours adds up what keys of an account were charged since an instant, by the hour in which the charge was
 	// completed, in no certain order. Hours without a charge are missing.
@@ -326,8 +326,10 @@ type EntryFilter struct {
 	Period    *Period
 	RequestID string
 	Endpoint  string    // only of endpoints that contain this
+	Path      string    // only of endpoints that end with this
 	Overage   bool      // only entries with overage
 	After     int64     // only entries with a greater Seq
+	Since     time.Time // only entries with an At that is not before this; see SeqSince
 	Before    time.Time // only entries with an At before this
 	Newest    bool      // the other way round: the newest first
 	Limit     int       // at most so many; 0 means all
@@ -337,7 +339,8 @@ type EntryFilter struct {
 func (f *EntryFilter) Selects(e *Entry) bool {
 	return (f.Account == "" || f.Account == e.Account) && (f.Key == "" || f.Key == e.Key) &&
 		(f.Period == nil || *f.Period == e.Period) && (f.RequestID == "" || f.RequestID == e.RequestID) &&
-		strings.Contains(e.Endpoint, f.Endpoint) && (!f.Overage || e.Overage > 0) && e.Seq > f.After &&
+		strings.Contains(e.Endpoint, f.Endpoint) && strings.HasSuffix(e.Endpoint, f.Path) &&
+		(!f.Overage || e.Overage > 0) && e.Seq > f.After && !e.At.Before(f.Since) &&
 		(f.Before.IsZero() || e.At.Before(f.Before))
 }
 

@@ -11,23 +11,23 @@ type Total struct {
 // Plus is the total of both.
 func (t Total) Plus(o Total) Total { return Total{t.Credits + o.Credits, t.Charges + o.Charges} }
 
-// Sums are the totals of an account's charges in a period, by each of three names. A name without a charge is missing.
+// Sums are the totals of charges, by each of three names. A name without a charge is missing.
 type Sums struct {
-	Last      int64            // the greatest Seq among them; what the call began behind where there is no charge
-	Days      map[string]Total // by the date, in UTC, on which they were completed: "2026-11-16"
+	Last      int64               // the greatest Seq among them; what the call began behind where there is no charge
+	Hours     map[time.Time]Total // by the hour in which they were completed: its beginning, in UTC; see [HourOf]
 	Endpoints map[string]Total
 	Keys      map[KeyID]Total
 }
 
 // NewSums is the sums of no charge, behind a Seq.
 func NewSums(after int64) Sums {
-	return Sums{after, map[string]Total{}, map[string]Total{}, map[KeyID]Total{}}
+	return Sums{after, map[time.Time]Total{}, map[string]Total{}, map[KeyID]Total{}}
 }
 
 // Add adds charges to the sums, which [NewSums] has made.
 func (s *Sums) Add(o Sums) {
 	s.Last = max(s.Last, o.Last)
-	addAll(s.Days, o.Days)
+	addAll(s.Hours, o.Hours)
 	addAll(s.Endpoints, o.Endpoints)
 	addAll(s.Keys, o.Keys)
 }
@@ -38,23 +38,24 @@ func addAll[K comparable](to, from map[K]Total) {
 	}
 }
 
-// AddEntry adds a charge.
-func (s *Sums) AddEntry(e *Entry) {
+// AddEntry adds a charge that was selected from a period, or where that is nil from all.
+func (s *Sums) AddEntry(e *Entry, p *Period) {
 	one := Total{e.Credits, 1}
 	s.Last = max(s.Last, e.Seq)
-	day := DayOf(e.At, e.Period)
-	s.Days[day] = s.Days[day].Plus(one)
+	hour := HourOf(e.At, p)
+	s.Hours[hour] = s.Hours[hour].Plus(one)
 	s.Endpoints[e.Endpoint] = s.Endpoints[e.Endpoint].Plus(one)
 	s.Keys[e.Key] = s.Keys[e.Key].Plus(one)
 }
 
-// DayOf is the date under which a charge of a period is summed: that of its completion, or the last of the period for
-// one that was admitted before midnight and completed after it.
-func DayOf(at time.Time, p Period) string {
-	if end := p.End(); !at.Before(end) {
-		at = end.Add(-time.Nanosecond)
+// HourOf is the hour under which a charge is summed: that of its completion, or, in the sums of a period, the last of
+// the period for one that was admitted before midnight and completed after it.
+func HourOf(at time.Time, p *Period) time.Time {
+	at = at.UTC().Truncate(time.Hour)
+	if p == nil || at.Before(p.End()) {
+		return at
 	}
-	return at.UTC().Format(time.DateOnly)
+	return p.End().Add(-time.Hour)
 }
 
 // An HourSum is the total charged to a key in an hour.

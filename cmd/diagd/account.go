@@ -277,7 +277,7 @@ func (a *app) showUsage(
 	if err != nil {
 		return err
 	}
-	sums, err := store.Sums(ctx, id, period, 0)
+	sums, err := store.Sums(ctx, metering.EntryFilter{Account: id, Period: &period})
 	if err != nil {
 		return err
 	}

@@ -370,11 +370,9 @@ func (c *counted) CountKeys(ctx context.Context, f metering.KeyFilter) (map[mete
 	return c.Store.CountKeys(ctx, f)
 }
 
-func (c *counted) Sums(
-	ctx context.Context, id metering.AccountID, p metering.Period, after int64,
-) (metering.Sums, error) {
+func (c *counted) Sums(ctx context.Context, f metering.EntryFilter) (metering.Sums, error) {
 	c.reads.Add(1)
-	return c.Store.Sums(ctx, id, p, after)
+	return c.Store.Sums(ctx, f)
 }
 
 func (c *counted) Hours(

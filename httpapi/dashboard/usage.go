@@ -162,13 +162,13 @@ func (d *dashboard) writeUsage(
 		if err != nil {
 			return err
 		}
-		if day := metering.DayOf(e.At.Add(-commitDelay), month); day > begun {
+		if day := dayOf(e.At.Add(-commitDelay), month); day > begun {
 			if err := writeBefore(day); err != nil {
 				return err
 			}
 			begun = day
 		}
-		day, row := metering.DayOf(e.At, month), usageFileKey{e.Key, e.Endpoint}
+		day, row := dayOf(e.At, month), usageFileKey{e.Key, e.Endpoint}
 		if days[day] == nil {
 			days[day] = map[usageFileKey]metering.Total{}
 		}
@@ -244,7 +244,7 @@ func (d *dashboard) withSums(
 	t := d.sumCache.get(sumKey{account, p})
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	more, err := d.Store.Sums(ctx, account, p, t.sums.Last)
+	more, err := d.Store.Sums(ctx, metering.EntryFilter{Account: account, Period: &p, After: t.sums.Last})
 	if err != nil {
 		return err
 	}
@@ -259,11 +259,21 @@ func (d *dashboard) withSums(
 	return nil
 }
 
+// dayOf is the date under which a charge of a month is summed.
+func dayOf(at time.Time, month metering.Period) string {
+	return metering.HourOf(at, &month).Format(time.DateOnly)
+}
+
 // dailySums are the sums of each day of a month up to now.
 func dailySums(t metering.Sums, month metering.Period, now time.Time) (list []billing.Sum) {
+	days := map[string]metering.Total{}
+	for hour, total := range t.Hours {
+		day := hour.Format(time.DateOnly)
+		days[day] = days[day].Plus(total)
+	}
 	for at := month.Start(); at.Before(month.End()) && !at.After(now); at = at.AddDate(0, 0, 1) {
 		day := at.Format(time.DateOnly)
-		list = append(list, billing.Sum{Name: day, Credits: t.Days[day].Credits, Charges: t.Days[day].Charges})
+		list = append(list, billing.Sum{Name: day, Credits: days[day].Credits, Charges: days[day].Charges})
 	}
 	return list
 }

@@ -213,15 +213,14 @@ func (l *ledger) behind(seq int64, backwards bool) []metering.Entry {
 }
 
 // Sums implements [metering.Ledger].
-func (s *Store) Sums(
-	ctx context.Context, account metering.AccountID, p metering.Period, after int64,
-) (metering.Sums, error) {
-	sums := metering.NewSums(after)
-	for e, err := range s.Entries(ctx, metering.EntryFilter{Account: account, Period: &p, After: after}) {
+func (s *Store) Sums(ctx context.Context, f metering.EntryFilter) (metering.Sums, error) {
+	sums := metering.NewSums(f.After)
+	f.Newest, f.Limit = false, 0
+	for e, err := range s.Entries(ctx, f) {
 		if err != nil {
 			return sums, err
 		}
-		sums.AddEntry(&e)
+		sums.AddEntry(&e, f.Period)
 	}
 	return sums, nil
 }

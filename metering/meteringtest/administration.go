@@ -343,7 +343,10 @@ func testClosed(t *testing.T, f *fixture) {
 			_, err := f.store.CountKeys(t.Context(), metering.KeyFilter{Account: customer.Account})
 			return err
 		},
-		"Sums": func() error { _, err := f.store.Sums(t.Context(), customer.Account, ticket.Period, 0); return err },
+		"Sums": func() error {
+			_, err := f.store.Sums(t.Context(), metering.EntryFilter{Account: customer.Account, Period: &ticket.Period})
+			return err
+		},
 		"Hours": func() error {
 			_, err := f.store.Hours(t.Context(), customer.Account, []metering.KeyID{customer.Key}, time.Time{})
 			return err

@@ -137,8 +137,9 @@ func testEntryFilters(t *testing.T, f *fixture) {
 	f.spend(b, 5)
 	february := metering.PeriodOf(f.clock.Now())
 	var requests []string
+	var seqs []int64
 	for _, e := range f.entries(metering.EntryFilter{}) {
-		requests = append(requests, e.RequestID)
+		requests, seqs = append(requests, e.RequestID), append(seqs, e.Seq)
 	}
 	cases := []struct {
 		name   string
@@ -163,6 +164,13 @@ func testEntryFilters(t *testing.T, f *fixture) {
 		{"request of another account", metering.EntryFilter{RequestID: requests[1], Account: a.Account}, nil},
 		{"endpoint", metering.EntryFilter{Endpoint: "spf/hosted/{"}, []int64{3}},
 		{"endpoint and account", metering.EntryFilter{Endpoint: "resolve", Account: a.Account}, []int64{1, 4}},
+		{"path", metering.EntryFilter{Path: "/resolve", Account: a.Account}, []int64{1, 4}},
+		{"end of a path alone", metering.EntryFilter{Path: "/spf/hosted"}, nil},
+		{"no pattern in a path", metering.EntryFilter{Path: "%resolve"}, nil},
+		{"since", metering.EntryFilter{Since: january.End()}, []int64{4, 5}},
+		{"since, to the nanosecond", metering.EntryFilter{Since: january.End().Add(1)}, nil},
+		{"since, the newest", metering.EntryFilter{Since: january.End(), Newest: true, Account: a.Account}, []int64{4}},
+		{"since and after", metering.EntryFilter{Since: january.Start(), After: seqs[3]}, []int64{5}},
 		{"no pattern", metering.EntryFilter{Endpoint: "s%t"}, nil},
 		{"before", metering.EntryFilter{Before: january.End()}, []int64{1, 2, 3}},
 		{"before, to the nanosecond", metering.EntryFilter{Before: january.End().Add(1)}, []int64{1, 2, 3, 4, 5}},

@@ -154,18 +154,21 @@ func testSums(t *testing.T, f *fixture) {
 	f.settle(late) // which was admitted before midnight
 	f.spend(a, 16)
 
-	sums := func(account metering.AccountID, p metering.Period, after int64) metering.Sums {
-		s, err := f.store.Sums(t.Context(), account, p, after)
+	filtered := func(filter metering.EntryFilter) metering.Sums {
+		s, err := f.store.Sums(t.Context(), filter)
 		require.NoError(t, err)
 		return s
 	}
+	sums := func(account metering.AccountID, p metering.Period, after int64) metering.Sums {
+		return filtered(metering.EntryFilter{Account: account, Period: &p, After: after})
+	}
 	total := func(charges, credits int64) metering.Total { return metering.Total{Credits: credits, Charges: charges} }
 	last := january.End().Add(-time.Second)
-	day, before := last.Format(time.DateOnly), last.AddDate(0, 0, -1).Format(time.DateOnly)
+	hour, before := last.Truncate(time.Hour), january.End().Add(-36*time.Hour)
 	endpoint := "POST /public/v1/resolve"
 	list := f.entries(metering.EntryFilter{Account: a.Account})
 	want := metering.Sums{
-		Last: list[3].Seq, Days: map[string]metering.Total{before: total(2, 3), day: total(2, 12)},
+		Last: list[3].Seq, Hours: map[time.Time]metering.Total{before: total(2, 3), hour: total(2, 12)},
 		Endpoints: map[string]metering.Total{endpoint: total(3, 13), other.Endpoint: total(1, 2)},
 		Keys:      map[metering.KeyID]metering.Total{a.Key: total(3, 13), other.Key: total(1, 2)},
 	}
@@ -178,6 +181,40 @@ func testSums(t *testing.T, f *fixture) {
 	require.Equal(t, total(1, 16), sums(a.Account, january.Next(), 0).Endpoints[endpoint])
 	require.Equal(t, total(1, 100), sums(b.Account, january, 0).Keys[b.Key])
 	require.Equal(t, metering.NewSums(0), sums("acc_none", january, 0))
+
+	february := january.End()
+	for _, c := range []struct {
+		name   string
+		filter metering.EntryFilter
+		want   map[time.Time]metering.Total
+	}{
+		{"all", metering.EntryFilter{}, map[time.Time]metering.Total{before: total(2, 3), hour: total(1, 4), february: total(2, 24)}},
+		{"since", metering.EntryFilter{Since: last}, map[time.Time]metering.Total{hour: total(1, 4), february: total(2, 24)}},
+		{"since, to the nanosecond", metering.EntryFilter{Since: last.Add(1)}, map[time.Time]metering.Total{february: total(2, 24)}},
+		{"since and key", metering.EntryFilter{Since: before, Key: other.Key}, map[time.Time]metering.Total{before: total(1, 2)}},
+		{"endpoint", metering.EntryFilter{Endpoint: "spf/"}, map[time.Time]metering.Total{before: total(1, 2)}},
+		{"path", metering.EntryFilter{Path: "/public/v1/resolve", Period: &january},
+			map[time.Time]metering.Total{before: total(1, 1), hour: total(2, 12)}},
+		{"key and path", metering.EntryFilter{Key: other.Key, Path: "/public/v1/resolve"}, map[time.Time]metering.Total{}},
+		{"since and after", metering.EntryFilter{Since: before, After: list[3].Seq}, map[time.Time]metering.Total{february: total(1, 16)}},
+		{"whatever the order", metering.EntryFilter{Newest: true, Limit: 1, Period: &january}, want.Hours},
+	} {
+		c.filter.Account = a.Account
+		got := filtered(c.filter)
+		require.Equal(t, c.want, got.Hours, c.name)
+		var byKey, byEndpoint, byHour metering.Total
+		for _, t := range got.Keys {
+			byKey = byKey.Plus(t)
+		}
+		for _, t := range got.Endpoints {
+			byEndpoint = byEndpoint.Plus(t)
+		}
+		for _, t := range got.Hours {
+			byHour = byHour.Plus(t)
+		}
+		require.Equal(t, byHour, byKey, c.name)
+		require.Equal(t, byHour, byEndpoint, c.name)
+	}
 }
 
 func testHours(t *testing.T, f *fixture) {

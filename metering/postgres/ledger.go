@@ -72,6 +72,9 @@ func (s *Store) Entries(ctx context.Context, f metering.EntryFilter) iter.Seq2[m
 			if err = s.ready(ctx); err == nil {
 				horizon, err = s.horizon(ctx)
 			}
+			if err == nil {
+				f.After, err = s.begin(ctx, f)
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading the ledger: %w", err)
@@ -112,7 +115,7 @@ func (s *Store) horizon(ctx context.Context) (seq int64, err error) {
 func (s *Store) page(
 	ctx context.Context, f metering.EntryFilter, last *metering.Entry, horizon int64, size int,
 ) ([]metering.Entry, error) {
-	after, turn := max(0, f.After), ""
+	after, turn := f.After, ""
 	switch {
 	case f.Newest && last != nil:
 		horizon = last.Seq - 1
@@ -122,10 +125,27 @@ func (s *Store) page(
 	if f.Newest {
 		turn = " DESC"
 	}
-	where, args := []string{"seq > $1", "seq <= $2"}, []any{after, horizon, size}
+	where, args := selection(f, after, horizon, size)
+	sql := entryColumns + "WHERE " + where + " ORDER BY seq" + turn + " LIMIT $3"
+	return all(ctx, s, scanEntry, "reading the ledger", sql, args...)
+}
+
+// begin is the number behind which the charges of a filter are: those since an instant, too.
+func (s *Store) begin(ctx context.Context, f metering.EntryFilter) (after int64, err error) {
+	if !f.Since.IsZero() {
+		after, err = s.seqSince(ctx, f.Since)
+	}
+	return max(after, f.After), err
+}
+
+// selection names only the conditions that a filter has, for the rows between two numbers. The third of the arguments
+// is left to the caller.
+func selection(f metering.EntryFilter, after, horizon int64, third any) (where string, args []any) {
+	list := []string{"seq > $1", "seq <= $2"}
+	args = []any{after, horizon, third}
 	add := func(condition string, value any) {
 		args = append(args, value)
-		where = append(where, fmt.Sprintf(condition, len(args)))
+		list = append(list, fmt.Sprintf(condition, len(args)))
 	}
 	if f.Account != "" {
 		add("account = $%d", f.Account)
@@ -143,29 +163,37 @@ func (s *Store) page(
 		add("strpos(endpoint, $%d) > 0", f.Endpoint)
 	}
 	if f.Overage {
-		where = append(where, "overage > 0")
+		list = append(list, "overage > 0")
+	}
+	if f.Path != "" {
+		add("right(endpoint, length($%[1]d)) = $%[1]d", f.Path)
+	}
+	if !f.Since.IsZero() {
+		add("at >= $%d", micros(f.Since.Add(time.Microsecond-time.Nanosecond)))
 	}
 	if !f.Before.IsZero() {
 		add("at < $%d", micros(f.Before.Add(time.Microsecond-time.Nanosecond)))
 	}
-	sql := entryColumns + "WHERE " + strings.Join(where, " AND ") + " ORDER BY seq" + turn + " LIMIT $3"
-	return all(ctx, s, scanEntry, "reading the ledger", sql, args...)
+	return strings.Join(list, " AND "), args
 }
 
 // Sums implements [metering.Ledger].
-func (s *Store) Sums(
-	ctx context.Context, account metering.AccountID, p metering.Period, after int64,
-) (metering.Sums, error) {
-	sums := metering.NewSums(after)
+func (s *Store) Sums(ctx context.Context, f metering.EntryFilter) (metering.Sums, error) {
+	sums := metering.NewSums(f.After)
+	what := "adding up the charges of " + string(f.Account)
 	err := s.ready(ctx)
-	var horizon int64
+	var horizon, after int64
 	if err == nil {
 		horizon, err = s.horizon(ctx)
 	}
-	if err != nil {
-		return sums, fmt.Errorf("adding up the charges of %s: %w", account, err)
+	if err == nil {
+		after, err = s.begin(ctx, f)
 	}
-	const day = int64(24 * time.Hour / time.Microsecond)
+	if err != nil {
+		return sums, fmt.Errorf("%s: %w", what, err)
+	}
+	const hour = int64(time.Hour / time.Microsecond)
+	where, args := selection(f, after, horizon, hour)
 	_, err = all(ctx, s, func(row pgx.CollectableRow) (none struct{}, err error) {
 		var on *int64
 		var endpoint, key *string
@@ -174,7 +202,8 @@ func (s *Store) Sums(
 		err = row.Scan(&on, &endpoint, &key, &t.Credits, &t.Charges, &last)
 		switch {
 		case on != nil:
-			sums.Days[metering.DayOf(instant(*on*day), p)] = t
+			at := metering.HourOf(instant(*on*hour), f.Period)
+			sums.Hours[at] = sums.Hours[at].Plus(t)
 		case endpoint != nil:
 			sums.Endpoints[*endpoint] = t
 		case key != nil:
@@ -182,10 +211,8 @@ func (s *Store) Sums(
 		}
 		sums.Last = max(sums.Last, last)
 		return none, err
-	}, "adding up the charges of "+string(account)+" in "+p.String(), fmt.Sprintf(`
-		SELECT least(at, $5) / %d AS day, endpoint, key, sum(credits)::bigint, count(*), max(seq) FROM ledger
-		WHERE account = $1 AND period = $2 AND seq > $3 AND seq <= $4 GROUP BY GROUPING SETS (1, 2, 3)`, day),
-		account, monthNumber(p), max(0, after), horizon, micros(p.End())-1)
+	}, what, "SELECT at / $3 AS hour, endpoint, key, sum(credits)::bigint, count(*), max(seq) FROM ledger WHERE "+where+
+		" GROUP BY GROUPING SETS (1, 2, 3)", args...)
 	return sums, err
 }
 
@@ -195,18 +222,9 @@ func (s *Store) Hours(
 ) ([]metering.HourSum, error) {
 	const hour = int64(time.Hour / time.Microsecond)
 	what := "adding up the hours of " + string(account)
-	last, err := one(ctx, s, pgx.RowTo[int64], what, "SELECT coalesce(max(seq), 0) FROM ledger")
-	if err == nil {
-		last, err = metering.SeqSince(last, since, func(seq int64) (time.Time, error) {
-			at, err := all(ctx, s, pgx.RowTo[int64], what, "SELECT at FROM ledger WHERE seq >= $1 ORDER BY seq LIMIT 1", seq)
-			if len(at) == 0 {
-				return time.Time{}, err
-			}
-			return instant(at[0]), err
-		})
-	}
+	last, err := s.seqSince(ctx, since)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	return all(ctx, s, func(row pgx.CollectableRow) (h metering.HourSum, err error) {
 		var n int64
@@ -216,6 +234,22 @@ func (s *Store) Hours(
 	}, what, fmt.Sprintf(`SELECT key, at / %d, sum(credits)::bigint FROM ledger
 		WHERE account = $1 AND seq > $4 AND at >= $2 AND key = ANY ($3) GROUP BY 1, 2`, hour),
 		account, micros(since), keys, last)
+}
+
+// seqSince is a number behind which all charges since an instant are; see [metering.SeqSince].
+func (s *Store) seqSince(ctx context.Context, since time.Time) (int64, error) {
+	const what = "searching the ledger"
+	last, err := one(ctx, s, pgx.RowTo[int64], what, "SELECT coalesce(max(seq), 0) FROM ledger")
+	if err != nil {
+		return 0, err
+	}
+	return metering.SeqSince(last, since, func(seq int64) (time.Time, error) {
+		at, err := all(ctx, s, pgx.RowTo[int64], what, "SELECT at FROM ledger WHERE seq >= $1 ORDER BY seq LIMIT 1", seq)
+		if len(at) == 0 {
+			return time.Time{}, err
+		}
+		return instant(at[0]), err
+	})
 }
 
 const entryColumns = `SELECT seq, request, account, key, endpoint, credits, period, at, overage, rate, ceiling, chain

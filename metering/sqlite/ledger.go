@@ -40,6 +40,13 @@ const pageEntries = 512
 // Entries implements [metering.Ledger].
 func (s *Store) Entries(ctx context.Context, f metering.EntryFilter) iter.Seq2[metering.Entry, error] {
 	return metering.Pages(f.Limit, pageEntries, func(last *metering.Entry, size int) ([]metering.Entry, error) {
+		if last == nil && !f.Since.IsZero() {
+			first, err := s.seqSince(ctx, f.Since)
+			if err != nil {
+				return nil, fmt.Errorf("reading the ledger: %w", err)
+			}
+			f.After = max(f.After, first)
+		}
 		sql, args := entryQuery(f, last, size)
 		return all(ctx, s, func(stmt *sqlite.Stmt) (metering.Entry, error) {
 			e := scanEntry(stmt)
@@ -76,15 +83,25 @@ var ofAccount = fmt.Sprintf(`ledger_blocks b CROSS JOIN ledger l
 	AND l.seq >= b.block * %[1]d AND l.seq < (b.block + 1) * %[1]d AND l.seq > ?1
 	AND l.account = b.account`, blockSize)
 
-// entryQuery names only the conditions that a filter has, for a page behind an entry.
+// entryQuery reads a page behind an entry.
 func entryQuery(f metering.EntryFilter, last *metering.Entry, size int) (sql string, args []any) {
-	after, turn := max(0, f.After), ""
+	from, order, turn, args := selection(f, last, size)
+	return "SELECT " + entryColumns + `, a.name, k.name, e.name
+		FROM (SELECT l.* FROM ` + from + " ORDER BY " + order + ` LIMIT ?2) l
+		LEFT JOIN names a ON a.id = l.account LEFT JOIN names k ON k.id = l.key LEFT JOIN names e ON e.id = l.endpoint
+		ORDER BY l.seq` + turn, args
+}
+
+// selection names only the conditions that a filter has, for the rows behind an entry. The second of the arguments is
+// the size.
+func selection(f metering.EntryFilter, last *metering.Entry, size int) (from, order, turn string, args []any) {
+	after := max(0, f.After)
 	if f.Newest {
 		turn = " DESC"
 	} else if last != nil {
 		after = last.Seq
 	}
-	from, order := "ledger l WHERE l.seq > ?1", "l.seq"+turn
+	from, order = "ledger l WHERE l.seq > ?1", "l.seq"+turn
 	args = []any{after, size}
 	add := func(condition string, value any) {
 		args = append(args, value)
@@ -112,44 +129,64 @@ func entryQuery(f metering.EntryFilter, last *metering.Entry, size int) (sql str
 	if f.Endpoint != "" {
 		add("l.endpoint IN (SELECT id FROM names WHERE instr(name, ?%d) > 0)", f.Endpoint)
 	}
+	if f.Path != "" {
+		add("l.endpoint IN (SELECT id FROM names WHERE substr(name, -length(?%[1]d)) = ?%[1]d)", f.Path)
+	}
 	if f.Overage {
 		from += " AND l.overage > 0"
+	}
+	if !f.Since.IsZero() {
+		add("l.at >= ?%d", micros(f.Since.Add(time.Microsecond-time.Nanosecond)))
 	}
 	if !f.Before.IsZero() {
 		add("l.at < ?%d", micros(f.Before.Add(time.Microsecond-time.Nanosecond)))
 	}
-	return "SELECT " + entryColumns + `, a.name, k.name, e.name
-		FROM (SELECT l.* FROM ` + from + " ORDER BY " + order + ` LIMIT ?2) l
-		LEFT JOIN names a ON a.id = l.account LEFT JOIN names k ON k.id = l.key LEFT JOIN names e ON e.id = l.endpoint
-		ORDER BY l.seq` + turn, args
+	return from, order, turn, args
+}
+
+// seqSince is a number behind which all charges since an instant are; see [metering.SeqSince].
+func (s *Store) seqSince(ctx context.Context, since time.Time) (seq int64, err error) {
+	var last int64
+	if err := s.get(ctx, "SELECT coalesce(max(seq), 0) FROM ledger", nil, &last); err != nil {
+		return 0, err
+	}
+	return metering.SeqSince(last, since, func(seq int64) (at time.Time, err error) {
+		return at, s.get(ctx, "SELECT at FROM ledger WHERE seq >= ?1 ORDER BY seq LIMIT 1", []any{seq}, &at)
+	})
 }
 
 // Sums implements [metering.Ledger]. It adds numbers, and reads a name once for each.
-func (s *Store) Sums(
-	ctx context.Context, account metering.AccountID, p metering.Period, after int64,
-) (metering.Sums, error) {
-	sums := metering.NewSums(after)
+func (s *Store) Sums(ctx context.Context, f metering.EntryFilter) (metering.Sums, error) {
+	sums := metering.NewSums(f.After)
+	f.Newest = false
+	if !f.Since.IsZero() {
+		first, err := s.seqSince(ctx, f.Since)
+		if err != nil {
+			return sums, fmt.Errorf("adding up the charges of %s: %w", f.Account, err)
+		}
+		f.After = max(f.After, first)
+	}
 	endpoints, keys := map[int64]metering.Total{}, map[int64]metering.Total{}
-	const day = int64(24 * time.Hour / time.Microsecond)
-	last := (micros(p.End()) - 1) / day
-	var on int64 // the day of the charges before
-	var ofDay metering.Total
-	endDay := func() {
-		if ofDay.Charges > 0 {
-			name := metering.DayOf(instant(on*day), p)
-			sums.Days[name] = sums.Days[name].Plus(ofDay)
+	const hour = int64(time.Hour / time.Microsecond)
+	var on int64 // the hour of the charges before
+	var ofHour metering.Total
+	endHour := func() {
+		if ofHour.Charges > 0 {
+			at := metering.HourOf(instant(on*hour), f.Period)
+			sums.Hours[at] = sums.Hours[at].Plus(ofHour)
 		}
 	}
 	err := s.atOnce(ctx, func(conn *sqlite.Conn) error {
-		err := sqlitedb.Rows(conn, "SELECT l.seq, l.credits, l.at, l.endpoint, l.key FROM "+ofAccount+" AND l.period = ?2",
-			sqlitedb.Args(max(0, after), p.Number(), account), func(stmt *sqlite.Stmt) error {
+		from, _, _, args := selection(f, nil, 0)
+		err := sqlitedb.Rows(conn, "SELECT l.seq, l.credits, l.at, l.endpoint, l.key FROM "+from,
+			sqlitedb.Args(args...), func(stmt *sqlite.Stmt) error {
 				one := metering.Total{Credits: stmt.ColumnInt64(1), Charges: 1}
 				sums.Last = max(sums.Last, stmt.ColumnInt64(0))
-				if n := min(stmt.ColumnInt64(2)/day, last); n != on {
-					endDay()
-					on, ofDay = n, metering.Total{}
+				if n := stmt.ColumnInt64(2) / hour; n != on {
+					endHour()
+					on, ofHour = n, metering.Total{}
 				}
-				ofDay = ofDay.Plus(one)
+				ofHour = ofHour.Plus(one)
 				endpoint, key := stmt.ColumnInt64(3), stmt.ColumnInt64(4)
 				endpoints[endpoint] = endpoints[endpoint].Plus(one)
 				keys[key] = keys[key].Plus(one)
@@ -158,7 +195,7 @@ func (s *Store) Sums(
 		if err != nil {
 			return err
 		}
-		endDay()
+		endHour()
 		err = named(conn, endpoints, func(name string, t metering.Total) { sums.Endpoints[name] = t })
 		if err != nil {
 			return err
@@ -166,7 +203,7 @@ func (s *Store) Sums(
 		return named(conn, keys, func(name string, t metering.Total) { sums.Keys[metering.KeyID(name)] = t })
 	})
 	if err != nil {
-		return sums, fmt.Errorf("adding up the charges of %s in %v: %w", account, p, err)
+		return sums, fmt.Errorf("adding up the charges of %s: %w", f.Account, err)
 	}
 	return sums, nil
 }
@@ -191,13 +228,7 @@ func (s *Store) Hours(
 	ctx context.Context, account metering.AccountID, keys []metering.KeyID, since time.Time,
 ) ([]metering.HourSum, error) {
 	const hour = int64(time.Hour / time.Microsecond)
-	var last int64
-	err := s.get(ctx, "SELECT coalesce(max(seq), 0) FROM ledger", nil, &last)
-	if err == nil {
-		last, err = metering.SeqSince(last, since, func(seq int64) (at time.Time, err error) {
-			return at, s.get(ctx, "SELECT at FROM ledger WHERE seq >= ?1 ORDER BY seq LIMIT 1", []any{seq}, &at)
-		})
-	}
+	last, err := s.seqSince(ctx, since)
 	if err != nil {
 		return nil, fmt.Errorf("adding up the hours of %s: %w", account, err)
 	}
