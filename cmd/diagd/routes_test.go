@@ -84,6 +84,7 @@ var onDashboard = [][3]string{
 	{"session", "GET /dashboard/sessions"},
 	{"session", "POST /dashboard/sessions/{id}/end"},
 	{"session", "POST /dashboard/sessions/end-others"},
+	{"session", "POST /dashboard/saved", "page=/dashboard/keys"},
 	{"session", "POST /dashboard/leave"},
 	{"session", "POST /dashboard/account", "account=acc_aaaaaaaa"},
 	{"session", "GET /dashboard/log"},

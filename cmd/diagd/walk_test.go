@@ -510,7 +510,7 @@ func (w *walk) take(s step) {
 	assert.Less(w.t, peak, int64(mostMemory), "%s: memory", s)
 	links, questions := budget.Of(budget.SignInMails), budget.Of(budget.ChannelMails)
 	assert.LessOrEqual(w.t, int64(most), max(links.Person, questions.Person), "%s: mails to one address", s)
-	assert.LessOrEqual(w.t, int64(mails), max(links.Person, questions.Account), "%s: mails", s)
+	assert.LessOrEqual(w.t, int64(mails), max(links.Account, questions.Account), "%s: mails", s)
 	if most, bounded := onWalk[s.route.pattern].served[s.from.name]; bounded {
 		assert.LessOrEqual(w.t, a.served(), most, "%s: served", s)
 	}

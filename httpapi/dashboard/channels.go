@@ -2,9 +2,11 @@ package dashboard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,7 +38,7 @@ var targetHints = map[notify.Kind]string{
 
 func (d *dashboard) showChannels(r *http.Request) (any, error) {
 	account, c, ctx := sessionOf(r).Account.ID, d.channels(), r.Context()
-	stateOf(r).form.SetDefaults(url.Values{"kind": {string(notify.Kinds()[0])},
+	stateOf(r).form.SetDefaults(url.Values{"kind": {string(notify.Kinds()[0])}, "test": {"yes"},
 		"categories": stringsOf(notify.Categories())})
 	data := struct {
 		Channels   []notify.Channel
@@ -101,6 +103,33 @@ func (d delivery) LastError() string {
 	return d.Attempts[len(d.Attempts)-1].Error
 }
 
+// Tried reports whether an attempt has ended, or none follows.
+func (d delivery) Tried() bool {
+	n := len(d.Attempts)
+	return d.State != notify.Pending && (n == 0 || d.Attempts[n-1].Ended)
+}
+
+// Outcome says in a sentence how far a delivery has come.
+func (d delivery) Outcome() string {
+	var last notify.Attempt
+	if n := len(d.Attempts); n > 0 {
+		last = d.Attempts[n-1]
+	}
+	status := ""
+	if last.Status != 0 {
+		status = fmt.Sprintf(" The receiver answered with status %d after %d ms.", last.Status, last.Millis)
+	}
+	switch {
+	case d.State == notify.Delivered:
+		return "Delivered." + status
+	case !d.Tried():
+		return "The event is being sent."
+	case last.Error == "":
+		return "Not delivered."
+	}
+	return "Not delivered: " + last.Error + "."
+}
+
 // StateClass is good, bad, or neither.
 func (d delivery) StateClass() string {
 	return view.TextIf(d.State == notify.Delivered, "good") +
@@ -124,14 +153,23 @@ func (d *dashboard) createChannel(r *http.Request) (string, error) {
 		request.Categories = nil
 	}
 	channel, secret, err := d.channels().Create(r.Context(), request)
-	return d.setFlash(r, "/dashboard/channels/"+channel.ID, secret.Reveal(), err)
+	page, err := d.keepSecret(r, "/dashboard/channels/"+channel.ID, secret.Reveal(), err)
+	if err == nil && f.Get("test") == "yes" && channel.State == "active" {
+		tested, err := d.channels().Test(r.Context(), channel.Account, channel.ID)
+		if _, refused := errors.AsType[*metering.FieldError](err); !refused { // the channel is there all the same
+			return testPath(tested), err
+		}
+	}
+	return page, err
 }
 
 func (d *dashboard) showChannel(r *http.Request) (any, error) {
 	account, id, c, ctx := sessionOf(r).Account.ID, r.PathValue("id"), d.channels(), r.Context()
 	data := struct {
 		notify.Channel
-		Secret string // shown once
+		Secret *secret   // until it is saved
+		Test   *delivery // the test that the address of the page names
+		Poll   string    // the address that shows how the test goes on; empty once its first attempt has ended
 		deliveryPage
 		Overlaps []ui.Choice
 		Sinces   []ui.Choice
@@ -139,13 +177,62 @@ func (d *dashboard) showChannel(r *http.Request) (any, error) {
 	err := runParallel(
 		func() (err error) { data.Channel, err = c.Channel(ctx, account, id); return err },
 		func() (err error) { data.deliveryPage, err = d.deliveryPage(r, id); return err },
-		func() (err error) { data.Secret, err = d.flash(r); return err },
+		func() error {
+			text, err := d.keptSecret(r)
+			if text != "" {
+				data.Secret = &secret{text, r.URL.Path, "Save the secret now: it is not shown again. With it your program " +
+					"verifies the signature of each request.", "", "I have saved it"}
+			}
+			return err
+		},
+		func() (err error) { data.Test, err = d.testDelivery(r, id); return err },
 	)
+	if data.Test != nil && !data.Test.Tried() {
+		data.Poll = pollURL(r)
+		stateOf(r).poll = data.Poll
+	}
 	stateOf(r).title = "Channel " + data.Name
 	for i := range data.Deliveries {
 		data.Deliveries[i].ChannelName = data.Name
 	}
 	return data, err
+}
+
+// testDelivery returns the delivery that the address of a channel's page names; nil without one.
+func (d *dashboard) testDelivery(r *http.Request, channel string) (*delivery, error) {
+	id := r.URL.Query().Get("test")
+	if id == "" {
+		return nil, nil
+	}
+	tested, err := d.channels().Delivery(r.Context(), sessionOf(r).Account.ID, id)
+	if err == nil && tested.Channel != channel {
+		err = metering.ErrNotFound
+	}
+	return &delivery{Delivery: tested}, err
+}
+
+// maxPolls bounds how often a page that waits for something loads itself again, every two seconds.
+const maxPolls = 30
+
+// pollURL returns the address by which a page is loaded again, and counts how often it was; empty after the last time.
+func pollURL(r *http.Request) string {
+	query := r.URL.Query()
+	n, _ := strconv.Atoi(query.Get("poll")) // an invalid number is the first
+	if query.Del("notice"); n < 0 || n >= maxPolls {
+		return ""
+	}
+	query.Set("poll", strconv.Itoa(n+1))
+	return r.URL.Path + "?" + query.Encode()
+}
+
+// testPath is the page of a channel that shows how a test goes on.
+func testPath(tested notify.Delivery) string {
+	return "/dashboard/channels/" + tested.Channel + "?" + url.Values{"test": {tested.ID}}.Encode()
+}
+
+func (d *dashboard) testChannel(r *http.Request) (string, error) {
+	tested, err := d.channels().Test(r.Context(), sessionOf(r).Account.ID, r.PathValue("id"))
+	return testPath(tested), err
 }
 
 // replaySinces are how many hours back what did not arrive is sent again.
@@ -196,7 +283,7 @@ func (d *dashboard) rotateSecret(r *http.Request) (string, error) {
 	}
 	channel, secret, err := d.channels().RotateSecret(r.Context(), sessionOf(r).Account.ID, r.PathValue("id"),
 		notify.Secret{}, time.Duration(hours)*time.Hour)
-	return d.setFlash(r, "/dashboard/channels/"+channel.ID, secret.Reveal(), err)
+	return d.keepSecret(r, "/dashboard/channels/"+channel.ID, secret.Reveal(), err)
 }
 
 func (d *dashboard) removeChannel(r *http.Request) (string, error) {

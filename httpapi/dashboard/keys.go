@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/internal/ui"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/budget"
@@ -43,7 +45,7 @@ type keyRow struct {
 	metering.Key
 	State        metering.KeyState
 	Usage        sparkline // its charges in the hours of the last day
-	Secret       string    // shown once
+	Secret       *secret   // until it is saved
 	GracePeriods []ui.Choice
 
 	DeprecatedUse *metering.DeprecatedUse // nil if nothing is known of one
@@ -198,7 +200,7 @@ func (d *dashboard) createKey(r *http.Request) (string, error) {
 		return "", err
 	}
 	key, secret, err := d.admin().CreateKey(r.Context(), request)
-	return d.setFlash(r, "/dashboard/keys/"+string(key.ID), secret.Reveal(), err)
+	return d.keepSecret(r, "/dashboard/keys/"+string(key.ID), secret.Reveal(), err)
 }
 
 // checkKeyLimit refuses an account that has as many keys as members may create. Rotation, which a leak may call for,
@@ -243,11 +245,42 @@ func (d *dashboard) showKey(r *http.Request) (any, error) {
 		return nil, err
 	}
 	row := rows[0]
-	if row.Secret, err = d.flash(r); err != nil {
+	text, err := d.keptSecret(r)
+	if err != nil {
 		return nil, err
+	}
+	if text != "" && !row.Inactive() {
+		row.Secret = &secret{text, r.URL.Path, "Save the key now: it is not shown again. Store it where only your programs " +
+			"can read it.", d.sampleCall(r, key, text), "I have saved it"}
 	}
 	row.DeprecatedUse, err = metering.DeprecatedUseOf(r.Context(), d.Store, key.Account, key.ID)
 	return row, err
+}
+
+// sampleCall returns a command that calls the API with a new key: the cheapest operation that its scopes admit.
+func (d *dashboard) sampleCall(r *http.Request, key metering.Key, text string) string {
+	var best *httpapi.Endpoint
+	for i, ep := range d.endpoints {
+		if slices.Contains(key.Scopes, ep.Scope) && ep.Family() != "Hosted SPF" && (best == nil || ep.Credits < best.Credits) {
+			best = &d.endpoints[i]
+		}
+	}
+	if best == nil {
+		return ""
+	}
+	command, err := best.Curl(best.Example())
+	if err != nil {
+		return ""
+	}
+	return strings.NewReplacer("$DIAG_SERVER", d.origin(r), "$DIAG_KEY", text).Replace(command)
+}
+
+// origin is the address of the server as the visitor's browser has it.
+func (d *dashboard) origin(r *http.Request) string {
+	if d.PublicURL != "" {
+		return d.PublicURL
+	}
+	return cmp.Or(view.TextIf(d.Secure, "https://"), "http://") + r.Host
 }
 
 func (d *dashboard) rotateKey(r *http.Request) (string, error) {
@@ -260,7 +293,7 @@ func (d *dashboard) rotateKey(r *http.Request) (string, error) {
 		return "", err
 	}
 	_, next, secret, err := d.admin().RotateKey(r.Context(), key.ID, time.Duration(hours)*time.Hour)
-	return d.setFlash(r, "/dashboard/keys/"+string(next.ID), secret.Reveal(), err)
+	return d.keepSecret(r, "/dashboard/keys/"+string(next.ID), secret.Reveal(), err)
 }
 
 func (d *dashboard) revokeKey(r *http.Request) (string, error) {

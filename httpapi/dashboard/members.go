@@ -2,11 +2,14 @@ package dashboard
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/member"
 )
@@ -23,21 +26,98 @@ var roles = []roleInfo{
 	{member.Owner, "everything"},
 }
 
-func (d *dashboard) showMembers(r *http.Request) (any, error) {
-	stateOf(r).form.SetDefaults(url.Values{"role": {string(member.Viewer)}})
-	list, err := d.members().List(r.Context(), sessionOf(r).Account.ID)
-	shown, list := paginate(r, list)
-	return struct {
-		pager
-		Members []member.Member
-		Roles   []roleInfo
-	}{shown, list, roles}, err
+// A memberRow is a member in the list.
+type memberRow struct {
+	member.Member
+	LastSeen time.Time // in any of the sessions that have not ended; zero without one
 }
 
+func (d *dashboard) showMembers(r *http.Request) (any, error) {
+	stateOf(r).form.SetDefaults(url.Values{"role": {string(member.Viewer)}})
+	account := sessionOf(r).Account.ID
+	page := struct {
+		pager
+		Members []memberRow
+		Roles   []roleInfo
+		CanMail bool
+	}{Roles: roles, CanMail: d.Mail != nil}
+	var list []member.Member
+	lastSeen := map[string]time.Time{}
+	err := runParallel(
+		func() (err error) { list, err = d.members().List(r.Context(), account); return err },
+		func() error {
+			sessions, err := d.members().Sessions(r.Context(), account)
+			for _, s := range sessions {
+				if s.LastSeen.After(lastSeen[s.Email]) {
+					lastSeen[s.Email] = s.LastSeen
+				}
+			}
+			return err
+		},
+	)
+	page.pager, list = paginate(r, list)
+	for _, m := range list {
+		page.Members = append(page.Members, memberRow{m, lastSeen[m.Email]})
+	}
+	return page, err
+}
+
+// addMember adds a member and invites it.
 func (d *dashboard) addMember(r *http.Request) (string, error) {
 	added, err := d.members().Add(r.Context(), sessionOf(r).Account.ID, r.PostForm.Get("email"),
 		member.Role(r.PostForm.Get("role")))
-	return "/dashboard/members/" + added.ID(), err
+	if err != nil {
+		return "", err
+	}
+	return d.invite(r, added)
+}
+
+// What has become of the mail of an invitation, as the address of a member's page says it.
+const (
+	invitationMailed = "mailed"
+	invitationUnsent = "unsent" // the page shows the link instead
+)
+
+// invite makes a link into this account, and into no other that the address is a member of: only the mail that the
+// address itself requests gets one into all. The link is mailed where the server sends mail. Elsewhere, and if that
+// fails, the page of the member shows it.
+func (d *dashboard) invite(r *http.Request, m member.Member) (string, error) {
+	page := "/dashboard/members/" + m.ID()
+	token, err := d.members().NewLinkInto(r.Context(), m)
+	if err != nil {
+		return page, err
+	}
+	link := SignInURL(d.PublicURL, token)
+	if d.Mail == nil || r.PostForm.Get("show") == "yes" {
+		return d.keepSecret(r, page, link, nil)
+	}
+	if err = d.mailInvitation(r, m, link); err == nil {
+		return page + "?invitation=" + invitationMailed, nil
+	}
+	d.Log.Warn("mailing an invitation to a member", "error", err)
+	_, err = d.keepSecret(r, page, link, nil)
+	return page + "?invitation=" + invitationUnsent, err
+}
+
+// invitationTime bounds the sending of an invitation, for which the page waits.
+const invitationTime = 10 * time.Second
+
+var errTooManyInvitations = errors.New("the account or the address had too many mails within an hour")
+
+func (d *dashboard) mailInvitation(r *http.Request, m member.Member, link string) error {
+	now := d.now()
+	if !d.Budget.Invitations.Take(string(m.Account), now).Allowed || !d.Budget.SignInMailsTo.Take(m.Email, now).Allowed {
+		return errTooManyInvitations
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), invitationTime)
+	defer cancel()
+	by, account := sessionOf(r).Email, render.Printable(sessionOf(r).Account.Name)
+	return d.Mail(ctx, m.Email, "Invitation to "+account, fmt.Sprintf(
+		"%s invites you to the account %s, with the role %s.\n\n"+
+			"Open this link to sign in. It works once, within 15 minutes:\n\n%s\n\n"+
+			"Later, request a new link at %s/dashboard/enter.\n\n"+
+			"If you do not expect this invitation, you can ignore this message.\n",
+		by, account, m.Role, link, d.PublicURL))
 }
 
 func (d *dashboard) requestedMember(r *http.Request) (member.Member, error) {
@@ -49,14 +129,21 @@ func (d *dashboard) showMember(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	link, err := d.flash(r)
+	link, err := d.keptSecret(r)
 	stateOf(r).title = "Member " + m.Email
 	stateOf(r).form.SetDefaults(url.Values{"role": {string(m.Role)}})
-	return struct {
+	page := struct {
 		member.Member
-		Roles []roleInfo
-		Link  string // shown once
-	}{m, roles, link}, err
+		Roles      []roleInfo
+		Link       *secret // until it is sent
+		CanMail    bool
+		Invitation string // what has become of its mail
+	}{Member: m, Roles: roles, CanMail: d.Mail != nil, Invitation: r.URL.Query().Get("invitation")}
+	if link != "" {
+		page.Link = &secret{link, r.URL.Path, "Send this link to " + m.Email + ". Anyone who has it can sign in as this " +
+			"member, once, within 15 minutes. It is not shown again.", "", "I have sent it"}
+	}
+	return page, err
 }
 
 func (d *dashboard) setRole(r *http.Request) (string, error) {
@@ -67,15 +154,13 @@ func (d *dashboard) setRole(r *http.Request) (string, error) {
 	return "/dashboard/members", err
 }
 
-// createLink makes a link into this account, and into no other that the address is a member of: only the mail of the
-// address itself gets one into all.
+// createLink invites a member again.
 func (d *dashboard) createLink(r *http.Request) (string, error) {
 	m, err := d.requestedMember(r)
 	if err != nil {
 		return "", err
 	}
-	token, err := d.members().NewLinkInto(r.Context(), m)
-	return d.setFlash(r, "/dashboard/members/"+m.ID(), SignInURL(d.PublicURL, token), err)
+	return d.invite(r, m)
 }
 
 func (d *dashboard) removeMember(r *http.Request) (string, error) {

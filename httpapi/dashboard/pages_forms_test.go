@@ -1,8 +1,14 @@
 package dashboard
 
 import (
+	"context"
 	"encoding/csv"
+	"errors"
+	"fmt"
+	"html"
 	"net/http"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +16,7 @@ import (
 
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 	"github.com/diagkit/diagkit/metering/notify"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -74,6 +81,11 @@ func TestKeys(t *testing.T) {
 	page := b.get(at)
 	secret := page.words(".secret code")
 	assert.Regexp(t, `^svc_test_[a-z2-7]{36}$`, secret)
+	assert.Equal(t, 0, page.Find("form[action$='/revoke'], form[action$='/rotate']").Length(), "first it is saved")
+	assert.Contains(t, page.words("main"), `"Authorization: Bearer `+secret+`"`)
+	assert.Equal(t, secret, b.get(at).words(".secret code"), "it stays until it is saved")
+	saved := b.follow("/dashboard/saved", "page", page.Find("[name=page]").AttrOr("value", ""))
+	assert.NotContains(t, saved.body, secret)
 	assert.NotContains(t, b.get(at).body, secret)
 	key, err := h.store.KeyByHash(t.Context(), sha256Of(secret))
 	require.NoError(t, err)
@@ -103,6 +115,10 @@ func TestKeys(t *testing.T) {
 	gone := b.follow("/dashboard/keys/"+keyIn(next)+"/revoke", "reason", "leak", "sure", "yes")
 	assert.Contains(t, gone.words("dl"), "revoked leak")
 	assert.Equal(t, 0, gone.Find("main form").Length())
+
+	assert.NotEmpty(t, b.get("/dashboard/keys/"+keyIn(exact)).words(".secret"))
+	h.advance(secretLifetime)
+	assert.Empty(t, b.get("/dashboard/keys/"+keyIn(exact)).words(".secret"), "it is not shown for ever")
 
 	h.silent(secret, second)
 }
@@ -139,7 +155,7 @@ func TestChannels(t *testing.T) {
 	assert.Regexp(t, "^whsec_", secret)
 	assert.Contains(t, page.words("dl"), "usage")
 	at := "/dashboard/channels/" + page.words("dl code:contains(chn_)")
-	assert.NotContains(t, b.get(at).body, secret)
+	assert.NotContains(t, b.follow("/dashboard/saved", "page", at).body, secret)
 	const slack = "https://hooks.slack.com/services/T0/B0/verysecret"
 	for kind, fields := range map[string][]string{
 		"slack": {"target", slack}, "teams": {"target", "https://example.webhook.office.com/verysecret"},
@@ -173,6 +189,7 @@ func TestChannels(t *testing.T) {
 	assert.Contains(t, none.words("fieldset .fault"), "at least one")
 
 	tested := b.follow(at + "/test")
+	assert.Contains(t, tested.words("#test-event"), "pending The event is being sent.")
 	assert.Contains(t, tested.words("table"), "channel.test")
 	assert.Contains(t, tested.words("table"), "0/6")
 	link, _ := tested.Find("table a").Attr("href")
@@ -335,6 +352,7 @@ func TestMembers(t *testing.T) {
 	b := h.owner()
 	page := b.follow("/dashboard/members", "email", "Ada@Example.org", "role", "developer")
 	assert.Contains(t, page.words("h1"), "ada@example.org")
+	assert.Contains(t, page.words(".secret code"), "/dashboard/enter?token=", "adding is inviting")
 	at := "/dashboard/members/" + memberID(t, h, "ada@example.org")
 	for _, tt := range []struct{ email, role, field string }{
 		{"ada@example.org", "viewer", "email"}, {"no", "viewer", "email"}, {"x@example.org", "admin", "role"},
@@ -347,7 +365,7 @@ func TestMembers(t *testing.T) {
 	assert.Equal(t, http.StatusSeeOther, b.post(at+"/link").status, "one that nobody has seen gives way to the next")
 	link := b.follow(at + "/link").words(".secret code")
 	assert.Contains(t, link, "https://diag.example.com/dashboard/enter?token=")
-	assert.NotContains(t, b.get(at).body, "enter?token=")
+	assert.NotContains(t, b.follow("/dashboard/saved", "page", at).body, "enter?token=")
 	b.follow(at+"/role", "role", "viewer")
 	mine := "/dashboard/members/" + memberID(t, h, "owner@example.com")
 	for _, path := range []string{mine + "/role", mine + "/remove"} {
@@ -361,6 +379,92 @@ func TestMembers(t *testing.T) {
 	assert.Contains(t, log.words("table"), "member add")
 	assert.Contains(t, log.words("table"), "last owner")
 	h.silent(link[strings.Index(link, "token=")+6:])
+}
+
+// An invitation is mailed where the server sends mail, and its link is shown where the mail cannot be sent.
+func TestInvitations(t *testing.T) {
+	sent, fails := make(chan string, 100), false
+	h := newFixture(t, withMail(sent), func(c *Config) {
+		send := c.Mail
+		c.Mail = func(ctx context.Context, to, subject, text string) error {
+			if fails {
+				return errors.New("no answer")
+			}
+			return send(ctx, to, subject, text)
+		}
+	})
+	b := h.owner()
+	page := b.follow("/dashboard/members", "email", "ada@example.org", "role", "developer")
+	wellFormed(t, "invited", page)
+	assert.Contains(t, page.words("main .notice"), "We mailed a sign-in link to ada@example.org.")
+	assert.Empty(t, page.words(".secret"))
+	mail := <-sent
+	assert.True(t, strings.HasPrefix(mail, "ada@example.org\nInvitation to Example & Co\n"), mail)
+	assert.Contains(t, mail, "owner@example.com invites you to the account Example & Co, with the role developer.")
+	at := mail[strings.Index(mail, "https://"):]
+	at = strings.TrimPrefix(at[:strings.IndexByte(at, '\n')], h.dash.PublicURL)
+	assert.Contains(t, h.browser().get(at).words("h1"), "ada@example.org")
+	list := b.get("/dashboard/members")
+	wellFormed(t, "members", list)
+	assert.Contains(t, list.words(`tr:contains("ada@example.org")`), "not signed in Send new link")
+
+	one := "/dashboard/members/" + memberID(t, h, "ada@example.org")
+	assert.Contains(t, b.follow(one+"/link", "show", "yes").words(".secret code"), "/dashboard/enter?token=")
+	b.follow("/dashboard/saved", "page", one)
+	fails = true
+	unsent := b.follow(one + "/link")
+	assert.Contains(t, unsent.words("main .notice"), "could not be sent")
+	assert.Contains(t, unsent.words(".secret code"), "/dashboard/enter?token=")
+	fails = false
+	for range budget.Of(budget.SignInMails).Person {
+		b.follow(one + "/link")
+	}
+	assert.Contains(t, b.follow(one+"/link").words("main .notice"), "could not be sent", "too many mails to one address")
+	for i := range budget.Of(budget.SignInMails).Account {
+		b.post("/dashboard/members", "email", fmt.Sprintf("m%d@example.org", i), "role", "viewer")
+	}
+	assert.Less(t, len(sent), int(budget.Of(budget.SignInMails).Account), "mails of an account are bounded")
+	assert.Equal(t, 0, h.as("viewer@example.com").get("/dashboard/members").Find("main form").Length())
+}
+
+// A new channel is tested at once. Its page shows how the test goes on, and loads itself again until the first attempt
+// has ended, but not for ever.
+func TestChannelTest(t *testing.T) {
+	h := newFixture(t)
+	b := h.as("developer@example.com")
+	page := b.follow("/dashboard/channels", "name", "ops", "kind", "webhook", "target", "https://hooks.example.com/",
+		"categories", "usage", "test", "yes")
+	wellFormed(t, "tested", page)
+	assert.Regexp(t, "^whsec_", page.words(".secret code"))
+	outcome := page.Find("#test-event")
+	assert.Contains(t, outcome.Text(), "The event is being sent.")
+	refresh := regexp.MustCompile(`<noscript><meta http-equiv="refresh" content="2;url=([^"]*)"></noscript>`)
+	next := html.UnescapeString(refresh.FindStringSubmatch(page.body)[1])
+	assert.Equal(t, next, outcome.AttrOr("data-poll", ""))
+	again := b.get(next)
+	assert.Regexp(t, "^whsec_", again.words(".secret code"), "loading again loses nothing")
+	at := strings.Replace(next, "poll=1", fmt.Sprintf("poll=%d", maxPolls), 1)
+	assert.NotRegexp(t, refresh, b.get(at).body)
+	assert.Empty(t, b.get(at).Find("#test-event").AttrOr("data-poll", ""))
+
+	u, err := url.Parse(next)
+	require.NoError(t, err)
+	id := u.Query().Get("test")
+	h.editRecord(h.account.ID, "delivery", id, notify.Delivery{State: notify.RetryScheduled, Attempts: []notify.Attempt{
+		{At: startTime, Ended: true, Error: "connection refused"}}})
+	failed := b.get(next)
+	assert.Contains(t, failed.words("#test-event"), "Not delivered: connection refused.")
+	assert.NotRegexp(t, refresh, failed.body)
+	h.editRecord(h.account.ID, "delivery", id, notify.Delivery{State: notify.Delivered, Attempts: []notify.Attempt{
+		{At: startTime, Ended: true, Status: 204, Millis: 12}}})
+	assert.Contains(t, b.get(next).words("#test-event"), "Delivered. The receiver answered with status 204 after 12 ms.")
+
+	other := b.post("/dashboard/channels", "name", "b", "kind", "webhook", "target", "https://hooks.example.com/",
+		"categories", "usage").header.Get("Location")
+	assert.NotContains(t, other, "test=")
+	path, _, _ := strings.Cut(other, "?")
+	assert.Equal(t, http.StatusNotFound, b.send("GET", path+"?test="+id, nil).status, "a test of another channel")
+	assert.Equal(t, http.StatusNotFound, b.send("GET", path+"?test=x", nil).status)
 }
 
 // Requests that no browser makes are answered too: a path with slashes, an invalid body, and an unknown path.

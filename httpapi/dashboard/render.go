@@ -30,6 +30,7 @@ type pageData struct {
 	Session *session // nil without a session
 	Form    *ui.Form
 	Notice  string
+	Refresh template.HTML // what loads the page again where there is no script; may be empty
 	Data    any
 }
 
@@ -82,6 +83,10 @@ func (d *dashboard) render(w http.ResponseWriter, r *http.Request, name string, 
 	page := &pageData{Session: s.session, Form: s.form, Data: data, Notice: d.notices[r.URL.Query().Get("notice")],
 		Layout: ui.Layout{Title: s.title, Kind: "wide", Home: "/dashboard", Style: "/dashboard/style.css",
 			Icon: "/dashboard/icon.svg", Script: "/dashboard/script.js"}}
+	if s.poll != "" {
+		page.Refresh = template.HTML(`<noscript><meta http-equiv="refresh" content="2;url=` +
+			template.HTMLEscapeString(s.poll) + `"></noscript>`)
+	}
 	if s.session != nil {
 		page.Nav, page.Path = d.navigation(r.URL.Path)
 	}

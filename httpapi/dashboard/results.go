@@ -21,7 +21,7 @@ import (
 )
 
 // The dashboard keeps results temporarily in records whose ID is the SHA-256 of a token, which no store holds: it is
-// in the address of the page, or is derived from the secret of the session (flashToken).
+// in the address of the page, or is derived from the secret of the session (secretToken).
 const (
 	resultKind     = "kept" // a result, or a text that is shown once, for resultLifetime
 	resultLifetime = 24 * time.Hour

@@ -134,13 +134,12 @@ func (d *dashboard) channelPages() []*page {
 	const all, one, delivery = "/dashboard/channels", "/dashboard/channels/{id}", "/dashboard/deliveries/{id}"
 	const changed = "Channel updated."
 	return slices.Concat(newPage(viewer, all, "Channels", "Channels", "channels", d.showChannels).withForms(
-		newForm(developer, all, "channel create", "Channel created.", "name kind categories unsigned", "target token",
+		newForm(developer, all, "channel create", "Channel created.", "name kind categories unsigned test", "target token",
 			d.createChannel)),
 		newPage(viewer, one, "Channel", "", "channel", d.showChannel).withForms(
 			newForm(developer, one+"/rotate", "channel rotate", "Secret rotated.", "overlap", "", d.rotateSecret),
 			newForm(developer, one+"/remove", "channel remove", "Channel removed.", "", "sure", d.removeChannel),
-			newForm(developer, one+"/test", "channel test", "Test event queued.", "", "",
-				channelAction(d, notify.Channels.Test)),
+			newForm(developer, one+"/test", "channel test", "", "", "", d.testChannel),
 			newForm(developer, one+"/confirm", "channel confirm", "Address confirmed.", "", "code", d.confirmChannel),
 			newForm(developer, one+"/replay", "channel replay", "Failed deliveries are being resent.", "since", "",
 				d.replaySince),
@@ -165,10 +164,10 @@ func (d *dashboard) spfPages() []*page {
 func (d *dashboard) memberPages() []*page {
 	const all, one = "/dashboard/members", "/dashboard/members/{id}"
 	return append(newPage(viewer, all, "Members", "Members", "members", d.showMembers).withForms(
-		newForm(owner, all, "member add", "Member added.", "email role", "", d.addMember)),
+		newForm(owner, all, "member add", "Member added.", "email role", "show", d.addMember)),
 		newPage(owner, one, "Member", "", "member", d.showMember).withForms(
 			newForm(owner, one+"/role", "member role", "Role changed.", "role", "", d.setRole),
-			newForm(owner, one+"/link", "member link", "Link created.", "", "", d.createLink),
+			newForm(owner, one+"/link", "member link", "", "", "show", d.createLink),
 			newForm(owner, one+"/remove", "member remove", "Member removed.", "", "sure", d.removeMember))...)
 }
 
@@ -178,6 +177,7 @@ const signOutAction = "leave"
 func (d *dashboard) sessionPages() []*page {
 	const all, ended = "/dashboard/sessions", "Session ended."
 	return newPage(viewer, all, "Sessions", "Sessions", "sessions", d.showSessions).withForms(
+		newForm(viewer, "/dashboard/saved", "", "", "", "page", d.endSecret),
 		newForm(viewer, all+"/{id}/end", "session end", ended, "", "", d.endSessions),
 		newForm(viewer, all+"/end-others", "session end", ended, "", "", d.endSessions),
 		newForm(viewer, "/dashboard/leave", signOutAction, "You are signed out.", "", "", d.signOut),
@@ -191,6 +191,7 @@ type requestState struct {
 	title    string   // of the page that is shown, for which the table has the usual one
 	session  *session // nil for public pages
 	form     *ui.Form
+	poll     string // the address that shows how what the page waits for goes on; may be empty
 	clientIP netip.Addr
 	status   int // of the reply
 	header   http.Header

@@ -291,13 +291,25 @@ func (d *dashboard) beginProxySession(r *http.Request, email string) (*session, 
 	return v, err
 }
 
-// setFlash stores a text that a page shows once, in this session alone, and returns the address of the page. It
-// replaces a text that was not shown yet; an empty one is not stored.
-func (d *dashboard) setFlash(r *http.Request, page, text string, err error) (string, error) {
+// secretLifetime is how long a page shows a secret that was made on it, unless its visitor says before that it is saved.
+const secretLifetime = 15 * time.Minute
+
+// A secret is a text that a page shows until it is saved.
+type secret struct {
+	Value  string
+	Page   string // the path of the page
+	Text   string // what it is
+	Sample string // a command that uses it; may be empty
+	Saved  string // the button that ends it
+}
+
+// keepSecret stores a text that a page shows in this session alone, and returns the address of the page. It replaces a
+// text that is still shown; an empty one is not stored.
+func (d *dashboard) keepSecret(r *http.Request, page, text string, err error) (string, error) {
 	if err != nil || text == "" {
 		return page, err
 	}
-	account, token := sessionOf(r).Account.ID, sessionOf(r).flashToken(page)
+	account, token := sessionOf(r).Account.ID, sessionOf(r).secretToken(page)
 	id, _ := tokenID(token)
 	d.deleteExpired(r.Context(), resultKind, d.now().Add(-resultLifetime))
 	err = metering.Retry(func() error { // another form of the session may be first
@@ -310,34 +322,48 @@ func (d *dashboard) setFlash(r *http.Request, page, text string, err error) (str
 	return page, err
 }
 
-// flashToken returns the token of the flash of a page. No store holds the session's secret from which it is derived.
-func (v *session) flashToken(page string) string {
+// secretToken returns the token of the secret of a page. No store holds the session's secret from which it is derived.
+func (v *session) secretToken(page string) string {
 	hash := sha256.Sum256([]byte("left in the session\n" + v.secret + "\n" + page))
 	return base64.RawURLEncoding.EncodeToString(hash[:])
 }
 
-// flash returns the text that was stored for this page; empty if there is none. Only a page that is really shown
-// removes it.
-func (d *dashboard) flash(r *http.Request) (string, error) {
+// keptSecret returns the text that was stored for this page; empty if there is none, or none any more.
+func (d *dashboard) keptSecret(r *http.Request) (text string, err error) {
 	if r.Method != http.MethodGet {
 		return "", nil
 	}
-	return d.takeFlash(r, r.URL.Path)
+	v, page := sessionOf(r), r.URL.Path
+	id, _ := tokenID(v.secretToken(page))
+	record, err := d.Store.Record(r.Context(), v.Account.ID, resultKind, id)
+	if err == nil && d.now().Sub(record.At) >= secretLifetime {
+		return "", d.removeSecret(r, page)
+	}
+	if err == nil {
+		err = d.loadResult(r.Context(), v.Account.ID, v.secretToken(page), &text)
+	}
+	if errors.Is(err, metering.ErrNotFound) {
+		return "", nil
+	}
+	return text, err
 }
 
-func (d *dashboard) takeFlash(r *http.Request, page string) (text string, err error) {
-	v := sessionOf(r)
-	id, _ := tokenID(v.flashToken(page))
-	record, err := d.Store.Record(r.Context(), v.Account.ID, resultKind, id)
-	if err == nil {
-		err = d.loadResult(r.Context(), v.Account.ID, v.flashToken(page), &text)
-	}
+// removeSecret removes the text that was stored for a page.
+func (d *dashboard) removeSecret(r *http.Request, page string) error {
+	id, _ := tokenID(sessionOf(r).secretToken(page))
+	record, err := d.Store.Record(r.Context(), sessionOf(r).Account.ID, resultKind, id)
 	if err == nil {
 		record.Body = nil
 		err = d.Store.PutRecords(r.Context(), record)
 	}
-	if errors.Is(err, metering.ErrNotFound) || errors.Is(err, metering.ErrVersion) { // another request has taken it
-		return "", nil
+	if errors.Is(err, metering.ErrNotFound) || errors.Is(err, metering.ErrVersion) { // another request has removed it
+		return nil
 	}
-	return text, err
+	return err
+}
+
+// endSecret is the form by which a visitor says that the secret of a page is saved.
+func (d *dashboard) endSecret(r *http.Request) (string, error) {
+	page := r.PostForm.Get("page")
+	return page, d.removeSecret(r, page)
 }

@@ -50,7 +50,7 @@ type Budget struct {
 	Connections, Requests, LetterConnections, CallbackConnections, DNSConnections *metering.NetworkCount
 	// What happens in a time.
 	SignIns, Visits, SignInMailsFrom, Callbacks, LetterAddresses *metering.IPLimiter
-	SignInMailsTo                                                *NameLimiter // by mail address
+	SignInMailsTo, Invitations                                   *NameLimiter // by mail address; by account
 	ChangesOfAccount, ChangesOfMember                            *NameLimiter // by account; by account and mail address
 }
 
@@ -70,6 +70,7 @@ func New(c Config) *Budget {
 		SignIns: events(SignIns), Visits: events(Visits), SignInMailsFrom: events(SignInMails),
 		Callbacks: events(Callbacks), LetterAddresses: events(LetterAddresses),
 		SignInMailsTo:    names(Of(SignInMails).Person, Of(SignInMails).Window),
+		Invitations:      OfAccounts(SignInMails),
 		ChangesOfAccount: OfAccounts(Changes),
 		ChangesOfMember:  names(Of(Changes).Person, Of(Changes).Window),
 	}

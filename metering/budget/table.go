@@ -198,8 +198,9 @@ var table = [bounds]Bound{
 		Network: 60, Window: time.Minute,
 		Full: Refused, Users: []User{Dashboard, Mail}},
 	// Members of one household often share an address.
+	// Those of an account are invitations of members.
 	SignInMails: {What: "mails with a link for sign-in",
-		Network: 60, Person: 5, Window: time.Hour,
+		Account: 30, Network: 60, Person: 5, Window: time.Hour,
 		Full: Refused, Users: []User{Dashboard}},
 	ChannelMails: {What: "mails that ask for a confirmation or test a channel",
 		Account: 5, Person: 5, Window: time.Hour,

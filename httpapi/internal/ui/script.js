@@ -34,3 +34,17 @@ for (const input of document.querySelectorAll("[data-filter]")) {
 }
 
 for (const origin of document.querySelectorAll("[data-origin]")) origin.textContent = location.origin;
+
+// A part of a page that waits for something is replaced by the same part of the address that it names, until that names
+// none.
+async function poll(part) {
+  while (part && part.dataset.poll) {
+    await new Promise((done) => { setTimeout(done, 1000); });
+    const reply = await fetch(part.dataset.poll).catch(() => null);
+    if (!reply || !reply.ok) return;
+    const next = new DOMParser().parseFromString(await reply.text(), "text/html").getElementById(part.id);
+    if (next) part.replaceWith(next);
+    part = next;
+  }
+}
+document.querySelectorAll("[data-poll]").forEach(poll);

@@ -61,8 +61,8 @@ const (
 	Policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; " +
 		"frame-ancestors 'none'"
 	// ScriptPolicy is that of pages that load [Script].
-	ScriptPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; " +
-		"base-uri 'none'; frame-ancestors 'none'"
+	ScriptPolicy = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; " +
+		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
 // Layout is what the base layout needs to know of a page. The data of a page embeds it.
