@@ -38,13 +38,14 @@ type api struct {
 	seen    []Observation
 }
 
-// observed returns the observations, without the IDs of requests and their instants, which differ.
+// observed returns the observations, without the IDs of requests, their instants and addresses, which differ.
 func (a *api) observed() (list []Observation) {
 	a.t.Helper()
 	for _, o := range a.seen {
 		require.NotEmpty(a.t, o.RequestID)
 		require.NotZero(a.t, o.At)
-		o.RequestID, o.At = "", time.Time{}
+		require.True(a.t, o.IP.IsValid())
+		o.RequestID, o.At, o.IP = "", time.Time{}, netip.Addr{}
 		list = append(list, o)
 	}
 	return list

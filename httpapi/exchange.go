@@ -84,7 +84,8 @@ func (x *exchange) problemFor(err error) *failure {
 func (x *exchange) refuse(f *failure) {
 	p := f.problem
 	p.RequestID = x.id
-	x.observed.Code, x.fault, x.causeIsPrivate = string(p.Code), f.cause, f.causeIsPrivate
+	x.observed.observe(&p)
+	x.fault, x.causeIsPrivate = f.cause, f.causeIsPrivate
 	x.setAddressHeaders()
 	if f.status == http.StatusUnauthorized && x.Authenticate == nil { // cookies have no scheme that could be named
 		x.setHeader("WWW-Authenticate", "Bearer")
@@ -168,7 +169,7 @@ func (x *exchange) finish() {
 	x.observed.At = x.clock().UTC()
 	x.observed.Duration = x.observed.At.Sub(x.began)
 	if x.Observe != nil {
-		x.observed.RequestID = x.id
+		x.observed.RequestID, x.observed.IP = x.id, x.ip
 		if x.caller != nil {
 			x.observed.Account, x.observed.Key = x.caller.Account.ID, x.caller.Key.ID
 		}

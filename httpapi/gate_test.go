@@ -366,8 +366,10 @@ func TestObservations(t *testing.T) {
 	a.post("/nothing/example.com", `{}`)
 	require.Equal(t, []Observation{
 		{Endpoint: "POST /public/v1/text/lower", Code: "OK", Status: 200, Plan: "pack", Credits: 1, Account: a.account.ID, Key: a.key.ID},
-		{Endpoint: "POST /public/v1/text/lower", Code: "INVALID_API_KEY", Status: 401},
-		{Endpoint: "unknown", Code: "INVALID_REQUEST", Status: 404, Plan: "pack", Account: a.account.ID, Key: a.key.ID},
+		{Endpoint: "POST /public/v1/text/lower", Code: "INVALID_API_KEY", Status: 401,
+			Message: "The API key is missing or not valid. Send it in a header: Authorization: Bearer svc_live_…"},
+		{Endpoint: "unknown", Code: "INVALID_REQUEST", Status: 404, Plan: "pack", Account: a.account.ID, Key: a.key.ID,
+			Message: "There is nothing at this path."},
 	}, a.observed())
 }
 

@@ -84,26 +84,6 @@ type Config struct {
 	Observe func(Observation)
 }
 
-// An Observation is the outcome of one request. Its texts but the last three come from bounded sets, as labels of
-// metrics must.
-type Observation struct {
-	Endpoint string // the row's ID, "openapi", "pages", the name given to RequireKey, or "unknown" where no row matched
-	Code     string // "OK", or the error code
-	Status   int    // of HTTP
-	Plan     string // of the caller, empty before it is known
-	Credits  int64  // charged
-	Replay   bool   // a kept reply was sent again
-	// Deprecated is what the caller should stop using: the scope, "operation" for the row itself, or empty.
-	Deprecated string
-
-	At       time.Time     // when the last byte was written, by Config.Clock, in UTC
-	Duration time.Duration // from the first byte read until then
-
-	RequestID string
-	Account   metering.AccountID // of the caller, empty before it is known
-	Key       metering.KeyID     // likewise
-}
-
 // An API serves every endpoint and the OpenAPI document, and runs operations for parts of the same program that act for
 // an account, such as watches and a dashboard.
 type API struct{ server *server }
