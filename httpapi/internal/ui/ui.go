@@ -29,7 +29,9 @@ import (
 	"embed"
 	"html/template"
 	"io/fs"
+	"strings"
 
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/view/render"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
@@ -103,11 +105,16 @@ func Render(t *template.Template, name string, p Page) ([]byte, error) {
 	return page.Bytes(), nil
 }
 
+// printableLines is a text of several lines, each of which is printable.
+func printableLines(text string) string {
+	return strings.Join(kit.Map(strings.Split(text, "\n"), render.Printable), "\n")
+}
+
 // functions are those that make the data of components, and those that all templates need.
 var functions = template.FuncMap{
 	"heading": func(title string) string { return title }, "reveal": newReveal, "record": newRecord,
 	"badge": newBadge, "table": newTable, "tabs": newTabs, "tab": newTab, "chart": newChart, "meter": newMeter,
 	"field": newField, "option": newOption, "checkbox": newCheckbox, "confirm": newConfirmation, "select": newSelection,
 	"number":    func(n any) string { return message.NewPrinter(language.English).Sprint(n) },
-	"printable": render.Printable,
+	"printable": render.Printable, "printableLines": printableLines,
 }
