@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 )
 
 // An Answer is the reply to a key that acts in this process.
@@ -41,6 +42,25 @@ func (a *API) Forward(ctx context.Context, client *http.Request, ep Endpoint, fi
 		r.RemoteAddr = client.RemoteAddr
 		a.server.serve(w, r, client)
 	})
+}
+
+// Unmetered returns a function that runs operations for visitors without a key. Nothing is charged or recorded. Visitors
+// together have the memory of one account, and all calls of the function share their DNS lookups. The error is
+// [budget.ErrFull] if the server is busy.
+func (a *API) Unmetered() func(ctx context.Context, ep Endpoint, body []byte) (*Result, error) {
+	env := a.server.Env.Cached()
+	return func(ctx context.Context, ep Endpoint, body []byte) (*Result, error) {
+		req, err := ep.Operation.decode(body)
+		if err != nil {
+			return nil, err
+		}
+		l, err := a.server.Budget.Work.Take(ctx, budget.Owner{}, ep.Operation.memory(req, len(body)))
+		if err != nil {
+			return nil, err
+		}
+		defer l.Release()
+		return ep.Operation.execute(ctx, env, req)
+	}
 }
 
 // askHandler sends a request for an operation to a handler, and reads the reply.

@@ -32,16 +32,17 @@ var heavy = map[string][]string{
 	"zombiezen.com/":                   {"metering/sqlitedb", "metering/sqlite", "mailauth/hostedspf/sqlite"},
 	module + sqliteFiles:               {"metering/sqlite", "mailauth/hostedspf/sqlite", "cmd/diagd"},
 	"github.com/spf13/":                {"cmd"},
-	"html/template":                    {"httpapi/pages", "httpapi/dashboard", "httpapi/letterbox", "httpapi/internal/ui", "diag/view/render"},
-	"github.com/redis/":                {"metering/redis"},
-	"github.com/alicebob/":             {}, // Redis in memory, for the tests of metering/redis
-	"golang.org/x/crypto/acme":         {"cmd/diagd"},
-	"golang.org/x/image":               {"webcheck/internal/raster"},
-	"github.com/makiuchi-d/":           {"webcheck/qr", "webcheck/internal/scan", "cmd/diag"},
-	"github.com/emersion/go-smtp":      {"metering/notify", "httpapi/letterbox"}, // its client; servers in tests, too
-	"github.com/standard-webhooks/":    {},                                       // the second verifier of the tests of metering/notify
-	"go.yaml.in/":                      {},                                       // the second reader of the tests of textutil/internal/yaml
-	"github.com/jackc/":                {"metering/postgresdb", "metering/postgres", "mailauth/hostedspf/postgres", "cmd/diagd/internal/bench"},
+	"html/template": {"httpapi/pages", "httpapi/dashboard", "httpapi/letterbox", "httpapi/publiccheck",
+		"httpapi/internal/ui", "diag/view/render"},
+	"github.com/redis/":             {"metering/redis"},
+	"github.com/alicebob/":          {}, // Redis in memory, for the tests of metering/redis
+	"golang.org/x/crypto/acme":      {"cmd/diagd"},
+	"golang.org/x/image":            {"webcheck/internal/raster"},
+	"github.com/makiuchi-d/":        {"webcheck/qr", "webcheck/internal/scan", "cmd/diag"},
+	"github.com/emersion/go-smtp":   {"metering/notify", "httpapi/letterbox"}, // its client; servers in tests, too
+	"github.com/standard-webhooks/": {},                                       // the second verifier of the tests of metering/notify
+	"go.yaml.in/":                   {},                                       // the second reader of the tests of textutil/internal/yaml
+	"github.com/jackc/":             {"metering/postgresdb", "metering/postgres", "mailauth/hostedspf/postgres", "cmd/diagd/internal/bench"},
 }
 
 // sqliteFiles and postgresDatabases are the packages that all stores on SQLite and on PostgreSQL share. They import

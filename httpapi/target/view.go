@@ -52,16 +52,23 @@ func (w *Whole) View() *view.View {
 		v.Sub = w.describe(n)
 	}
 	d := v.Rows(view.Sections, "")
-	known, all := 0, 0
+	for _, r := range w.rows() {
+		d.Marked(r.mark, "", strings.ToUpper(r.group), r.name, r.brief)
+	}
+	known, all := w.Coverage()
+	v.Foot = fmt.Sprintf("%d of %s in %.1f s · %s at the API",
+		known, phrase.Count(all, "check"), w.Took.Seconds(), phrase.Count(w.Credits, "credit"))
+	return v
+}
+
+// Coverage returns how many of the checks have a result.
+func (w *Whole) Coverage() (known, all int) {
 	for _, r := range w.rows() {
 		if all += r.checks; r.mark != view.Unknown && !r.idle {
 			known += r.checks
 		}
-		d.Marked(r.mark, "", strings.ToUpper(r.group), r.name, r.brief)
 	}
-	v.Foot = fmt.Sprintf("%d of %s in %.1f s · %s at the API",
-		known, phrase.Count(all, "check"), w.Took.Seconds(), phrase.Count(w.Credits, "credit"))
-	return v
+	return known, all
 }
 
 // name returns the kind and use of a domain; nil if mail was not examined, or the name does not exist.

@@ -46,12 +46,13 @@ type Budget struct {
 	// What requests hold.
 	Work, Bodies, Forms, Processors *Pool
 	// What strangers hold.
-	Letters, LetterQueue                                                          *metering.NetworkCount
+	Letters, LetterQueue, PublicRuns                                              *metering.NetworkCount
 	Connections, Requests, LetterConnections, CallbackConnections, DNSConnections *metering.NetworkCount
 	// What happens in a time.
-	SignIns, Visits, SignInMailsFrom, Callbacks, LetterAddresses *metering.IPLimiter
-	SignInMailsTo, Invitations                                   *NameLimiter // by mail address; by account
-	ChangesOfAccount, ChangesOfMember                            *NameLimiter // by account; by account and mail address
+	SignIns, Visits, SignInMailsFrom, Callbacks *metering.IPLimiter
+	LetterAddresses, PublicChecks               *metering.IPLimiter
+	SignInMailsTo, Invitations                  *NameLimiter // by mail address; by account
+	ChangesOfAccount, ChangesOfMember           *NameLimiter // by account; by account and mail address
 }
 
 // New returns an unused budget.
@@ -64,11 +65,12 @@ func New(c Config) *Budget {
 		Processors: &Pool{
 			All: processors, Account: max(1, processors*percent.Account/100), Key: max(1, processors*percent.Key/100),
 		},
-		Letters: networks(Letters), LetterQueue: networks(LetterQueue),
+		Letters: networks(Letters), LetterQueue: networks(LetterQueue), PublicRuns: networks(PublicRuns),
 		Connections: networks(Connections), Requests: networks(Requests), LetterConnections: networks(LetterConnections),
 		CallbackConnections: networks(CallbackConnections), DNSConnections: networks(DNSConnections),
 		SignIns: events(SignIns), Visits: events(Visits), SignInMailsFrom: events(SignInMails),
 		Callbacks: events(Callbacks), LetterAddresses: events(LetterAddresses),
+		PublicChecks:     events(PublicChecks),
 		SignInMailsTo:    names(Of(SignInMails).Person, Of(SignInMails).Window),
 		Invitations:      OfAccounts(SignInMails),
 		ChangesOfAccount: OfAccounts(Changes),

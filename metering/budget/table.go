@@ -26,6 +26,8 @@ const (
 	LetterWaiting           // addresses of the letter box that wait for a message
 	LetterReports           // reports of the letter box
 	LetterPages             // memory of these reports
+	PublicRuns              // checks of visitors without an account
+	PublicPages             // memory of the results of these checks
 
 	// Connections.
 	Connections
@@ -43,6 +45,7 @@ const (
 	ChannelMails    // mails that ask for a confirmation, or test a channel
 	Callbacks       // payment callbacks without a good signature
 	LetterAddresses // addresses of the letter box that are made
+	PublicChecks    // checks that visitors without an account start
 	Changes         // changes by forms of the dashboard
 	Replays         // deliveries that tests and replays ask for
 	RateEvents      // events about keys beyond their rate
@@ -71,6 +74,7 @@ const (
 	Later    Full = "waits its turn"
 	Oldest   Full = "the owner's oldest goes first"
 	OldestOf Full = "the oldest of the network with the most goes first"
+	Remade   Full = "the oldest goes first, and can be made again"
 	Unsent   Full = "kept as not delivered, can be replayed"
 )
 
@@ -83,6 +87,7 @@ const (
 	Dashboard User = "dashboard"
 	Tools     User = "MCP"
 	LetterBox User = "letter box"
+	Public    User = "public check"
 	DNS       User = "name server"
 	Callback  User = "callback"
 	Mail      User = "unsubscribe, confirm"
@@ -130,10 +135,10 @@ const (
 var table = [bounds]Bound{
 	Work: {What: "memory of diagnostics",
 		Unit: Bytes, All: DefaultMemory, Account: DefaultMemory / 2, Key: DefaultMemory / 4,
-		Full: Waits, Users: []User{API, Dashboard, Tools, Watcher}},
+		Full: Waits, Users: []User{API, Dashboard, Tools, Watcher, Public}},
 	Running: {What: "diagnostics, with those that wait",
 		All: 2048, Account: 1024,
-		Full: Refused, Users: []User{API, Dashboard, Tools, Watcher}},
+		Full: Refused, Users: []User{API, Dashboard, Tools, Watcher, Public}},
 	Bodies: {What: "memory of request bodies",
 		Unit: Bytes, All: DefaultMemory / 4, Account: DefaultMemory / 8, Key: DefaultMemory / 16,
 		Full: Waits, Users: []User{API}},
@@ -168,13 +173,19 @@ var table = [bounds]Bound{
 	LetterPages: {What: "memory of reports on messages",
 		Unit: Bytes, All: 64 << 20,
 		Full: OldestOf, Users: []User{LetterBox}},
+	PublicRuns: {What: "checks of visitors that run",
+		All: 6, Network: 2,
+		Full: Refused, Users: []User{Public}},
+	PublicPages: {What: "memory of results for visitors",
+		Unit: Bytes, All: 16 << 20,
+		Full: Remade, Users: []User{Public}},
 	Connections: {What: "connections",
 		All: 8192, Network: 512,
 		Full: Refused, Users: []User{API, Dashboard, Tools}},
 	// A connection of HTTP/2 has many.
 	Requests: {What: "requests at once",
 		All: 16_384, Network: 2048,
-		Full: Refused, Users: []User{API, Dashboard, Tools, Mail, LetterBox, Callback}},
+		Full: Refused, Users: []User{API, Dashboard, Tools, Mail, LetterBox, Public, Callback}},
 	LetterConnections: {What: "connections for mail",
 		All: 64, Network: 4,
 		Full: Refused, Users: []User{LetterBox}},
@@ -211,6 +222,10 @@ var table = [bounds]Bound{
 	LetterAddresses: {What: "addresses for messages made",
 		Network: 10, Window: time.Hour,
 		Full: Refused, Users: []User{LetterBox}},
+	// Each asks servers that visitors name.
+	PublicChecks: {What: "checks that visitors start",
+		Network: 20, Window: time.Hour,
+		Full: Refused, Users: []User{Public}},
 	// Each is a row of the log, which is kept for a year and more, and may cause events.
 	Changes: {What: "changes by forms",
 		Account: 2000, Person: 500, Window: 24 * time.Hour,
