@@ -229,15 +229,18 @@ func newSite(t *testing.T, w way) *site {
 	bounds, profiles := budget.New(budget.Config{}), hostedmemory.New(hostedmemory.Config{})
 	a := &app{}
 	a.serving.dashboard.ownersEditInvoices = true
-	front := a.mount(checked, httpapi.New(httpapi.Config{
+	api := httpapi.New(httpapi.Config{
 		Gate: gate, Env: env, IPRate: checked.ipRate, Budget: bounds, HostedSPF: profiles, Log: quiet,
 		Pages: pages.Handler(pages.Config{}),
-	}), dashboard.Config{
+	})
+	front := a.mount(checked, api, dashboard.Config{
 		Store: s.store, Env: env, HostedSPF: profiles, Log: quiet, Budget: bounds,
 	}, "https://diag.example")
 	box, err := letterbox.New(letterbox.Config{Env: env, Domain: diag.MustDomain("box.example"), Budget: bounds})
 	require.NoError(t, err)
 	front.Parts["letterbox"] = box
+	a.serving.publicCheck = true
+	stopChecks := a.servePublicCheck(checked, api, bounds, "https://diag.example", front.Parts)
 	s.signature, err = notify.ParseSecret(callbackSecret)
 	require.NoError(t, err)
 	heard := &callbacks{log: quiet, secret: s.signature, clock: time.Now, limiter: bounds.Callbacks,
@@ -274,6 +277,7 @@ func newSite(t *testing.T, w way) *site {
 	t.Cleanup(func() {
 		s.client.CloseIdleConnections()
 		box.Close()
+		stopChecks()
 		gate.Close()
 		time.Sleep(time.Minute) // of the bubble: each end of a connection waits for the close_notify of the other
 	})
@@ -393,7 +397,7 @@ type proof struct {
 }
 
 // partsOfPages are those that the API does not answer for.
-var partsOfPages = []string{"dashboard", "r", "letterbox", "unsubscribe", "confirm"}
+var partsOfPages = []string{"dashboard", "r", "letterbox", "check", "badge", "unsubscribe", "confirm"}
 
 // ask sends a request, and checks the common properties of the reply.
 func (s *site) ask(what string, r route, c proof, change func(r *http.Request)) *http.Response {

@@ -108,6 +108,8 @@ var beside = [][4]string{
 	{"listen", "nothing", "POST /letterbox"},
 	{"listen", "nothing", "GET /letterbox/{token}"},
 	{"listen", "nothing", "GET /letterbox/style.css"},
+	{"listen", "nothing", "GET /check"},
+	{"listen", "nothing", "POST /check", "domain=example.com"},
 	{"listen", "key", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`},
 	{"listen", "nothing", "/unsubscribe/", "List-Unsubscribe=One-Click"},
 	{"listen", "nothing", "/confirm/"},
@@ -143,7 +145,7 @@ var withoutHTTP = []route{
 // pagesOfDocs are those that are not made from the table of endpoints.
 var pagesOfDocs = strings.Fields(`/ /docs /docs/quickstart /docs/authentication /docs/credits /docs/idempotency
 	/docs/errors /docs/rate-limits /docs/types /docs/search /docs/style.css /docs/docs.js /docs/icon.svg /llms.txt
-	/openapi.json /openapi.yaml`)
+	/openapi.json /openapi.yaml /robots.txt`)
 
 // routes are everything that the listeners of diagd answer. [TestRoutes] holds them against the tables of the parts.
 func routes(testing.TB) (all []route) {
@@ -193,6 +195,8 @@ func parts(t testing.TB) (front httpapi.Front, health *healthServer, callback *c
 	require.NoError(t, err)
 	t.Cleanup(func() { box.Close() })
 	front.Parts["letterbox"] = box
+	a.serving.publicCheck = true
+	t.Cleanup(a.servePublicCheck(checked, api, nil, "https://diag.example", front.Parts))
 	return front, newHealth(metrics.New().Handler(), gate.Health, nil, quiet), &callbacks{log: quiet}
 }
 

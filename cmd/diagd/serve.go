@@ -59,6 +59,7 @@ type serveFlags struct {
 	maintenance                   maintenanceFlags
 	dashboard                     dashboardFlags
 	letterbox                     letterboxFlags
+	publicCheck                   bool
 	redis                         string
 
 	pair *keyPair // of --tls-cert, once it is loaded
@@ -75,6 +76,8 @@ func (f *serveFlags) add(fs *pflag.FlagSet) {
 	f.maintenance.add(fs)
 	f.dashboard.add(fs)
 	f.letterbox.add(fs)
+	fs.BoolVar(&f.publicCheck, "public-check", false,
+		"let visitors check a domain without an account at /check, a few times per hour and network")
 	fs.StringVar(&f.redis, "redis", "",
 		"redis://USER:PASSWORD@HOST:6379, or rediss:// for TLS: shares rate limits between servers "+
 			"(default: each server limits by itself); prefer DIAG_REDIS if there is a password")
@@ -202,7 +205,10 @@ func (a *app) serve(ctx context.Context) error {
 				notes.deriver.Deprecated(o.Account, o.Key, o.Endpoint, o.Deprecated)
 			}
 		},
-		Pages: pages.Handler(pages.Config{Plans: plans.In(metering.PeriodOf(keeper.Now()))}),
+		Pages: pages.Handler(pages.Config{
+			Plans: plans.In(metering.PeriodOf(keeper.Now())), Dashboard: "/dashboard", PublicCheck: a.serving.publicCheck,
+			LetterBox: !checked.letterbox.IsZero(),
+		}),
 	})
 	listener, err := listen(ctx, "listening", a.serving.listen)
 	if err != nil {
@@ -237,6 +243,7 @@ func (a *app) serve(ctx context.Context) error {
 		Store: store, Plans: plans, Env: env, HostedSPF: hosted.store, Activity: activity, Clock: keeper.Now, Log: log,
 		Watches: watches, Budget: bounds,
 	}, url)
+	defer a.servePublicCheck(checked, api, bounds, url, front.Parts)()
 	stopLetterbox, err := a.serveLetterbox(ctx, checked, env, bounds, front.Parts)
 	if err != nil {
 		return err

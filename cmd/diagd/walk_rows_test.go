@@ -166,6 +166,9 @@ var onWalk = map[string]walkRow{
 	"POST /dashboard/shares": {before: ran, sample: func(w *walk, _ int) (string, url.Values) {
 		return "/dashboard/shares", url.Values{"token": {member.NewToken()}, "result": {w.has.result}}
 	}},
+	"POST /check": {sample: func(w *walk, n int) (string, url.Values) {
+		return "/check", url.Values{"domain": {fmt.Sprintf("d%d-%d.example", w.now.Unix(), n)}}
+	}, served: map[string]int{"account": 20, "/64": 20, "/48": 160}},
 	"POST /letterbox": {served: map[string]int{"account": 10, "/64": 10, "/48": 80}},
 }
 

@@ -106,6 +106,7 @@ func newWalk(t *testing.T) *walk {
 		"--allow-ports=" + port(office.Addr()) + "," + port(receiver.Listener.Addr()),
 		"--mail-server=submissions://" + office.Addr().String(), "--mail-from=diagd@example.net",
 		"--public-url=https://diag.example.com", "--letterbox-listen=127.0.0.1:0", "--letterbox-domain=box.example",
+		"--public-check",
 		"--callback-listen=127.0.0.1:0", "--metrics-listen=127.0.0.1:0", "--biller=file:" + t.TempDir(),
 	}, dnsFlags)
 	w.p = &process{cmd: child(t.Context(), args...), log: newWatched()}

@@ -139,7 +139,8 @@ func (d *demo) handler(ctx context.Context, world *diagtest.World, days int) (ht
 	d.secret = secret.Reveal()
 	activity := &dashboard.Activity{}
 	c := httpapi.Config{
-		Env: world.Env(), IPRate: -1, Pages: pages.Handler(pages.Config{}), Clock: h.Now, Observe: activity.Observe,
+		Env: world.Env(), IPRate: -1, Clock: h.Now, Observe: activity.Observe,
+		Pages: pages.Handler(pages.Config{Dashboard: "/dashboard", PublicCheck: true, LetterBox: true}),
 	}
 	if c.HostedSPF, err = newProfiles(ctx, hostedspf.Owner(key.ID)); err != nil {
 		return nil, err
@@ -194,6 +195,7 @@ func (d *demo) checkPages(ctx context.Context, w io.Writer) error {
 		{"/dashboard/members", "dev@agency.example"},
 		{"/dashboard/playground/spf/lookup", "<form"},
 		{"/letterbox", "<button"},
+		{"/", `action="/check"`},
 	} {
 		status, page, err := d.call(ctx, http.MethodGet, p.path, "")
 		fmt.Fprintf(w, "%d  %s\n", status, p.path)

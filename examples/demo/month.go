@@ -19,6 +19,7 @@ import (
 	"github.com/diagkit/diagkit/httpapi/agent"
 	"github.com/diagkit/diagkit/httpapi/dashboard"
 	"github.com/diagkit/diagkit/httpapi/letterbox"
+	"github.com/diagkit/diagkit/httpapi/publiccheck"
 	"github.com/diagkit/diagkit/httpapi/watch"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
@@ -154,7 +155,10 @@ func (d *demo) mountParts(ctx context.Context, h *environment, c dashboard.Confi
 	go box.Serve(l) // it ends with the box
 	d.closers = append(d.closers, func() { box.Close() })
 	d.mail = l.Addr().String()
+	checks := publiccheck.New(publiccheck.Config{API: h.api, Clock: h.Now, Log: h.log})
+	d.closers = append(d.closers, checks.Close)
 	return httpapi.Front{API: h.api, Parts: map[string]http.Handler{
+		"check":     checks,
 		"dashboard": pages, "r": pages, "mcp": agent.New(agent.Config{API: h.api}), "letterbox": box, "change": h.changeHandler(),
 	}}, nil
 }

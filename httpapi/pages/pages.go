@@ -45,6 +45,12 @@ type Config struct {
 	Plans metering.Plans
 	// Endpoints are operations of one's own, as in [httpapi.Config].
 	Endpoints []httpapi.Endpoint
+	// Dashboard is the path of the dashboard, /dashboard: pages link to it, to its sign-in, and to its playground. Empty
+	// means that there is none.
+	Dashboard string
+	// PublicCheck and LetterBox say whether the server has packages publiccheck and letterbox, which the first page
+	// leads to.
+	PublicCheck, LetterBox bool
 }
 
 const htmlMedia = "text/html; charset=utf-8"
@@ -58,7 +64,7 @@ type site struct {
 	files      map[string]func() *httpapi.File // by path; made on the first request
 }
 
-// Handler serves "/", "/docs", the paths below it, "/openapi.json", "/openapi.yaml" and "/llms.txt". For any other
+// Handler serves "/", "/docs", the paths below it, "/openapi.json", "/openapi.yaml", "/llms.txt" and "/robots.txt". For any other
 // path it answers with status 404 and the operation that was probably meant.
 func Handler(c Config) http.Handler {
 	s := &site{Config: c, files: map[string]func() *httpapi.File{}}
@@ -85,6 +91,7 @@ func Handler(c Config) http.Handler {
 		{"/docs/docs.js", "text/javascript; charset=utf-8", ui.Script()},
 		{"/docs/icon.svg", "image/svg+xml", ui.Icon()},
 		{"/llms.txt", "text/plain; charset=utf-8", llms},
+		{"/robots.txt", "text/plain; charset=utf-8", robots},
 	} {
 		s.addFile(f.path, f.media, func() ([]byte, error) { return f.contents, nil })
 	}
@@ -207,6 +214,10 @@ var (
 	templateFiles embed.FS
 	//go:embed llms.txt
 	llms []byte
+	// robots keeps crawlers (RFC 9309) away from what belongs to members and visitors. That a page has noindex they would
+	// only know once they have fetched it.
+	//go:embed robots.txt
+	robots []byte
 )
 
 // A guide is a page that is written by hand.
@@ -235,6 +246,7 @@ type pageData struct {
 	Families    []string    // headings of lists of operations
 	Operations  []operation // all rows of the table
 	Plans       []metering.Plan
+	Server      Config
 	Op          any            // the operation of the page, or the one that was meant
 	Doc         map[string]any // the OpenAPI document, on pages that show schemas
 }
@@ -248,6 +260,9 @@ func (s *site) render(name string, g guide, op any) ([]byte, error) {
 		Plans: slices.SortedFunc(maps.Values(s.Plans), func(a, b metering.Plan) int {
 			return int(a.Credits - b.Credits)
 		}),
+	}
+	if data.Server = s.Config; g.Path == "/" {
+		data.Kind = "narrow"
 	}
 	var err error
 	if name == "operation" || name == "types" {
