@@ -33,7 +33,7 @@ type route struct {
 // onPaths are samples of what patterns leave open.
 var onPaths = strings.NewReplacer("{domain}", "example.com", "{operation...}", "text/lower",
 	"{token}", strings.Repeat("a", 26), "{invoice}", "2026-10", "{share}", "shr_aaaaaaaa", "{profile}", "spf_aaaaaaaa",
-	"{id}", "key_aaaaaaaa")
+	"{id}", "key_aaaaaaaa", "{finding}", "spf.record.missing", "{type}", "Finding")
 
 // onDashboard are its pages: what they need, the pattern, and a sample of a form.
 var onDashboard = [][3]string{
@@ -144,8 +144,9 @@ var withoutHTTP = []route{
 
 // pagesOfDocs are those that are not made from the table of endpoints.
 var pagesOfDocs = strings.Fields(`/ /docs /docs/quickstart /docs/authentication /docs/credits /docs/idempotency
-	/docs/errors /docs/rate-limits /docs/types /docs/search /docs/style.css /docs/docs.js /docs/icon.svg /llms.txt
-	/openapi.json /openapi.yaml /robots.txt`)
+	/docs/errors /docs/rate-limits /docs/billing /docs/watches /docs/webhooks /docs/hosted-spf /docs/agents
+	/docs/findings /docs/findings/{finding} /docs/types /docs/types/{type} /docs/search /docs/style.css /docs/docs.js
+	/docs/icon.svg /llms.txt /openapi.json /openapi.yaml /robots.txt`)
 
 // routes are everything that the listeners of diagd answer. [TestRoutes] holds them against the tables of the parts.
 func routes(testing.TB) (all []route) {

@@ -1,5 +1,6 @@
-// Package pages is the documentation that the API server shows in a browser: a guide, a page for each operation with
-// what it examines, its fields and all of its findings, and an index of everything.
+// Package pages is the documentation that the API server shows in a browser: guides, a page for each operation with
+// what it examines, its fields and programs that call it, a page for each finding and each type, and a search over all
+// of them.
 //
 // All of it is made from the table of endpoints, the OpenAPI document and the tables of rules, by html/template: a
 // new operation or rule has its place here without another line. A page is made when it is first asked for, and kept
@@ -21,9 +22,6 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
-	"github.com/diagkit/diagkit/diag/kit"
-	"github.com/diagkit/diagkit/diag/phrase"
-	"github.com/diagkit/diagkit/diag/rule"
 	"html/template"
 	"maps"
 	"net/http"
@@ -32,9 +30,12 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/internal/sample"
 	"github.com/diagkit/diagkit/httpapi/internal/ui"
+	"github.com/diagkit/diagkit/httpapi/target"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/textutil"
 )
@@ -60,8 +61,11 @@ type site struct {
 	Config
 	table      httpapi.Table
 	operations []operation
-	findings   func() []finding                // all codes in the order of the table
-	files      map[string]func() *httpapi.File // by path; made on the first request
+	findings   func() *findings
+	index      func() *index
+	templates  func() *template.Template                         // of pages that show no schemas
+	files      map[string]func() *httpapi.File                   // by path; made on the first request
+	collected  map[string]func() map[string]func() *httpapi.File // by the folder, then by the name below it
 }
 
 // Handler serves "/", "/docs", the paths below it, "/openapi.json", "/openapi.yaml", "/llms.txt" and "/robots.txt". For any other
@@ -72,16 +76,19 @@ func Handler(c Config) http.Handler {
 		s.Plans = metering.DefaultPlans()
 	}
 	s.table = httpapi.Endpoints(c.Endpoints...)
-	s.findings = sync.OnceValue(func() []finding { return collectFindings(s.table) })
+	s.findings = sync.OnceValue(func() *findings { return newFindings(s.table) })
+	s.index = sync.OnceValue(s.newIndex)
+	s.templates = sync.OnceValue(func() *template.Template { return s.newTemplates(nil) })
+	s.collected = map[string]func() map[string]func() *httpapi.File{
+		findingsPath: sync.OnceValue(s.findingPages), typesPath: sync.OnceValue(s.typePages),
+	}
 	for i, ep := range s.table {
 		op := operation{ep, i >= len(s.table)-len(c.Endpoints)}
 		s.operations = append(s.operations, op)
-		s.addFile(op.Page(), htmlMedia, func() ([]byte, error) {
-			return s.render("operation", guide{"", op.Page(), op.Name(), op.Description()[0]}, op)
-		})
+		s.files[op.Page()] = s.page("operation", guide{"", op.Page(), op.Name(), op.Description()[0]}, op)
 	}
 	for _, g := range guides {
-		s.addFile(g.Path, htmlMedia, func() ([]byte, error) { return s.render(g.Template, g, nil) })
+		s.files[g.Path] = s.page(g.Template, g, nil)
 	}
 	for _, f := range []struct {
 		path, media string
@@ -93,10 +100,12 @@ func Handler(c Config) http.Handler {
 		{"/llms.txt", "text/plain; charset=utf-8", llms},
 		{"/robots.txt", "text/plain; charset=utf-8", robots},
 	} {
-		s.addFile(f.path, f.media, func() ([]byte, error) { return f.contents, nil })
+		s.files[f.path] = newFile(f.path, f.media, func() ([]byte, error) { return f.contents, nil })
 	}
-	s.addFile("/openapi.json", "application/json", func() ([]byte, error) { return s.table.OpenAPI(), nil })
-	s.addFile("/openapi.yaml", "application/yaml", func() ([]byte, error) {
+	s.files["/openapi.json"] = newFile("/openapi.json", "application/json", func() ([]byte, error) {
+		return s.table.OpenAPI(), nil
+	})
+	s.files["/openapi.yaml"] = newFile("/openapi.yaml", "application/yaml", func() ([]byte, error) {
 		reply, err := textutil.JSONToYAML(textutil.JSONToYAMLRequest{Text: string(s.table.OpenAPI())})
 		if err != nil {
 			return nil, err
@@ -106,8 +115,14 @@ func Handler(c Config) http.Handler {
 	return s
 }
 
-func (s *site) addFile(path, media string, render func() ([]byte, error)) {
-	s.files[path] = sync.OnceValue(func() *httpapi.File {
+// page is a page that is made on the first request.
+func (s *site) page(template string, g guide, subject any) func() *httpapi.File {
+	return newFile(g.Path, htmlMedia, func() ([]byte, error) { return s.render(template, g, subject) })
+}
+
+// newFile is a file that is made on the first request.
+func newFile(path, media string, render func() ([]byte, error)) func() *httpapi.File {
+	return sync.OnceValue(func() *httpapi.File {
 		contents, err := render()
 		if err != nil { // tests make all of them
 			panic("pages: making " + path + ": " + err.Error())
@@ -116,8 +131,24 @@ func (s *site) addFile(path, media string, render func() ([]byte, error)) {
 	})
 }
 
-// Patterns are the paths of all pages and files.
-func (s *site) Patterns() []string { return slices.Sorted(maps.Keys(s.files)) }
+// file returns what lies at a path; nil for nothing.
+func (s *site) file(path string) *httpapi.File {
+	if file := s.files[path]; file != nil {
+		return file()
+	}
+	folder, name := path[:strings.LastIndexByte(path, '/')+1], path[strings.LastIndexByte(path, '/')+1:]
+	if pages := s.collected[folder]; pages != nil {
+		if file := pages()[name]; file != nil {
+			return file()
+		}
+	}
+	return nil
+}
+
+// Patterns are the paths of all pages and files. Those of findings and types have a parameter.
+func (s *site) Patterns() []string {
+	return slices.Concat(slices.Sorted(maps.Keys(s.files)), []string{findingsPath + "{finding}", typesPath + "{type}"})
+}
 
 // ServeHTTP implements [http.Handler].
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -130,12 +161,16 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "The method must be GET or HEAD.", http.StatusMethodNotAllowed)
 		return
 	}
-	if file := s.files[r.URL.Path]; file != nil {
-		file().ServeHTTP(w, r)
+	if r.URL.Path == searchPath && r.URL.RawQuery != "" {
+		s.serveSearch(w, r)
 		return
 	}
-	if target := s.redirectTarget(r.URL.Path); target != "" {
-		http.Redirect(w, r, target, http.StatusFound)
+	if file := s.file(r.URL.Path); file != nil {
+		file.ServeHTTP(w, r)
+		return
+	}
+	if clean := path.Clean(r.URL.Path); clean != r.URL.Path && s.file(clean) != nil {
+		http.Redirect(w, r, clean, http.StatusFound)
 		return
 	}
 	var nearest *operation
@@ -155,20 +190,6 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// redirectTarget returns the target of a path that has no page of its own: one with a slash at its end, or a finding
-// by its code alone.
-func (s *site) redirectTarget(at string) string {
-	if clean := path.Clean(at); s.files[clean] != nil {
-		return clean
-	}
-	for _, f := range s.findings() {
-		if at == "/docs/findings/"+string(f.Code) {
-			return f.Operation.Page() + "#" + string(f.Code)
-		}
-	}
-	return ""
-}
-
 type operation struct {
 	httpapi.Endpoint
 	Custom bool // it is not of the public API, so that the command does not know it
@@ -177,41 +198,34 @@ type operation struct {
 // Page is the path of the operation's page.
 func (op operation) Page() string { return "/docs/" + op.Slug() }
 
-// Sample is the call of the library on the example, and the package to import.
-func (op operation) Sample() (sample struct{ Package, Call string }, err error) {
-	sample.Package, sample.Call, err = op.GoCall(op.Example())
-	return sample, err
+// Samples are programs that send the example.
+func (op operation) Samples() (list []program, err error) {
+	samples, err := sample.Of(op.Endpoint, op.Example())
+	return kit.Map(samples, func(s sample.Sample) program { return program{s.Title, preformatted(s.Text)} }), err
 }
 
-// A finding is a rule, and the first operation whose page explains it.
-type finding struct {
-	rule.Description
-	Operation operation
+type program struct {
+	Title string
+	Text  template.HTML
 }
 
-// collectFindings returns all codes in the order of a table.
-func collectFindings(table httpapi.Table) (list []finding) {
-	seen := map[diag.Code]bool{}
-	for _, ep := range table {
-		for _, r := range ep.Rules() {
-			if !seen[r.Code] {
-				list, seen[r.Code] = append(list, finding{r, operation{Endpoint: ep}}), true
-			}
-		}
-	}
-	return list
+// preformatted is a text for a block of code. Unlike what templates write, it leaves quotes as they are, which are a
+// large part of JSON.
+func preformatted(text string) template.HTML {
+	return template.HTML(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text))
 }
 
-// readDocument reads the OpenAPI document for the templates. It is read for each page that is made, and not kept.
-func (s *site) readDocument() (doc map[string]any, err error) {
-	d := json.NewDecoder(bytes.NewReader(s.table.OpenAPI()))
-	d.UseNumber()
-	return doc, d.Decode(&doc)
+// GoCall is the call of the library on the example, and the package to import.
+func (op operation) GoCall() (call struct{ Package, Call string }, err error) {
+	call.Package, call.Call, err = op.Endpoint.GoCall(op.Example())
+	return call, err
 }
 
 var (
 	//go:embed templates
 	templateFiles embed.FS
+	//go:embed samples
+	sampleFiles embed.FS
 	//go:embed llms.txt
 	llms []byte
 	// robots keeps crawlers (RFC 9309) away from what belongs to members and visitors. That a page has noindex they would
@@ -219,6 +233,20 @@ var (
 	//go:embed robots.txt
 	robots []byte
 )
+
+// receivers are programs that receive webhooks.
+func receivers() (list []program, err error) {
+	for _, r := range [][2]string{
+		{"Go", "receiver.go.txt"}, {"Python", "receiver.py"}, {"JavaScript", "receiver.mjs"}, {"PHP", "receiver.php"},
+	} {
+		text, err := sampleFiles.ReadFile("samples/" + r[1])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, program{r[0], preformatted(strings.TrimSpace(string(text)))})
+	}
+	return list, nil
+}
 
 // A guide is a page that is written by hand.
 type guide struct{ Template, Path, Title, Description string }
@@ -230,11 +258,17 @@ var guides = []guide{
 	{"quickstart", "/docs/quickstart", "Quickstart", "From a key to the first report in three steps."},
 	{"authentication", "/docs/authentication", "Authentication", "API keys, scopes, expiry and rotation."},
 	{"credits", "/docs/credits", "Credits and plans", "What operations cost and what plans include."},
+	{"billing", "/docs/billing", "Billing", "Invoices, upgrades, overage and failed payments."},
 	{"idempotency", "/docs/idempotency", "Idempotency", "How to repeat a request without paying twice."},
 	{"errors", "/docs/errors", "Errors", "The ten error codes, and what to do about each."},
 	{"rate-limits", "/docs/rate-limits", "Rate limits", "How many requests a key and an address can send."},
-	{"types", "/docs/types", "Shared types", "Objects that the replies of several operations contain."},
-	{"search", "/docs/search", "Search", "Every guide, operation and finding."},
+	{"watches", "/docs/watches", "Watched domains", "Check domains on a schedule and be notified of changes."},
+	{"webhooks", "/docs/webhooks", "Webhooks and notifications", "Receive events, and verify their signatures."},
+	{"hosted-spf", "/docs/hosted-spf", "Hosted SPF", "SPF flattening: a record within ten lookups, maintained for you."},
+	{"agents", "/docs/agents", "AI agents (MCP)", "Connect an agent to the checks as tools."},
+	{"findings", "/docs/findings", "Findings", "Every code that a report can contain, by family."},
+	{"types", "/docs/types", "Types", "The objects that replies contain."},
+	{"search", searchPath, "Search", "Search guides, operations, findings and types."},
 }
 
 // pageData is the data of the templates.
@@ -247,13 +281,32 @@ type pageData struct {
 	Operations  []operation // all rows of the table
 	Plans       []metering.Plan
 	Server      Config
-	Op          any            // the operation of the page, or the one that was meant
-	Doc         map[string]any // the OpenAPI document, on pages that show schemas
+	Subject     any      // an operation, a finding, a type and so on, as the template expects it
+	Query       string   // that was searched for
+	Doc         document // on pages that show schemas
 }
 
 // render lays out a page whose body is the template of a name.
-func (s *site) render(name string, g guide, op any) ([]byte, error) {
-	data := &pageData{Path: g.Path, Description: g.Description, Guides: guides[2:], Operations: s.operations, Op: op,
+func (s *site) render(name string, g guide, subject any) ([]byte, error) {
+	data := s.newPageData(g, subject)
+	if name != "operation" && name != "type" && name != "types" {
+		return ui.Render(s.templates(), name+".html", data)
+	}
+	var err error
+	if data.Doc, err = readDocument(s.table); err != nil {
+		return nil, err
+	}
+	return ui.Render(s.newTemplates(data.Doc), name+".html", data)
+}
+
+// newTemplates are the templates of all pages, with functions that know a document.
+func (s *site) newTemplates(doc document) *template.Template {
+	return template.Must(baseTemplates().Clone()).Funcs(s.templateFuncs(doc))
+}
+
+func (s *site) newPageData(g guide, subject any) *pageData {
+	data := &pageData{Path: g.Path, Description: g.Description, Server: s.Config, Guides: guides[2:],
+		Operations: s.operations, Subject: subject,
 		Layout: ui.Layout{Title: g.Title, Kind: "docs", Home: "/", Style: "/docs/style.css", Icon: "/docs/icon.svg",
 			Script: "/docs/docs.js"},
 		Families: []string{"Mail", "DNS and registration", "Web", "Hosted SPF", "Text"},
@@ -261,73 +314,41 @@ func (s *site) render(name string, g guide, op any) ([]byte, error) {
 			return int(a.Credits - b.Credits)
 		}),
 	}
-	if data.Server = s.Config; g.Path == "/" {
+	if g.Path == "/" {
 		data.Kind = "narrow"
 	}
-	var err error
-	if name == "operation" || name == "types" {
-		if data.Doc, err = s.readDocument(); err != nil {
-			return nil, err
-		}
-	}
-	t, err := baseTemplates().Clone()
-	if err != nil {
-		return nil, err
-	}
-	t.Funcs(s.templateFuncs(data.Doc))
-	return ui.Render(t, name+".html", data)
+	return data
 }
 
-func (s *site) templateFuncs(doc map[string]any) template.FuncMap {
-	components, _ := json.Marshal(doc["components"]) // which were JSON before
+func (s *site) templateFuncs(doc document) template.FuncMap {
 	return template.FuncMap{
-		"component": func(ref string) any { // the target of a reference
-			var at any = doc
-			for step := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
-				at = at.(map[string]any)[step]
-			}
-			return at
+		"component": doc.component, "at": newSchemaAt, "typeName": typeName, "otherMedia": otherMedia,
+		"findings": func() *findings { return s.findings() }, "consequence": target.Consequence,
+		"usersOfFinding": s.usersOfFinding, "receivers": receivers,
+		"samples": func(name string) ([]program, error) {
+			ep, _ := s.table.ByName(name)
+			return operation{Endpoint: ep}.Samples()
 		},
-		"shared": func(schema string) bool { // whether others refer to it
-			return bytes.Contains(components, []byte(`"#/components/schemas/`+schema+`"`))
-		},
-		"findings": s.findings,
-		"ipRate":   func() int { return httpapi.DefaultIPRate },
-		"last":     func(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] },
-		"lower":    strings.ToLower,
-		"typeName": typeName, "otherMedia": otherMedia,
+		"usersOfType": func(name string) []operation { return s.usersOfType(doc, name) },
+		"ipRate":      func() int { return httpapi.DefaultIPRate },
+		"last":        func(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] },
+		"lower":       strings.ToLower,
 		"contains": func(list any, word string) bool {
 			words, _ := list.([]any) // nil for none
 			return slices.Contains(words, any(word))
 		},
-		"upper": phrase.Capitalize,
-		"json": func(v any) (string, error) {
+		"upper": phrase.Capitalize, "pre": preformatted, "references": references,
+		"json": func(v any) (template.HTML, error) {
 			var b bytes.Buffer
 			e := json.NewEncoder(&b)
-			e.SetEscapeHTML(false) // the template escapes
+			e.SetEscapeHTML(false) // done below
 			e.SetIndent("", "  ")
 			err := e.Encode(v)
-			return strings.TrimSpace(b.String()), err
+			return preformatted(strings.TrimSpace(b.String())), err
 		},
 		"money":       func(cents int64) string { return fmt.Sprintf("%d.%02d", cents/100, cents%100) },
 		"perThousand": func(micros int64) int64 { return micros * 1000 / metering.MicrosPerCent },
 	}
-}
-
-// typeName is a type of a schema, or several.
-func typeName(t any) string {
-	list, several := t.([]any)
-	if !several {
-		return fmt.Sprint(t)
-	}
-	return strings.Join(kit.Map(list, func(t any) string { return fmt.Sprint(t) }), " or ")
-}
-
-// otherMedia returns the media types of a body beside JSON.
-func otherMedia(content map[string]any) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(content)), func(media string) bool {
-		return media == "application/json"
-	})
 }
 
 // baseTemplates are the templates as they are before their functions know a document.

@@ -2,6 +2,7 @@ package target
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/nameuse"
@@ -103,6 +104,17 @@ var effects = []effect{
 	{"name", "many mail servers refuse mail from {it}", []diag.Code{
 		"reverse.ptr.missing", "reverse.forward.unconfirmed",
 	}},
+}
+
+// Consequence returns what a finding of a code means for readers who are not experts, about what is named; empty where
+// that is not known from the code alone.
+func Consequence(code diag.Code, name string) string {
+	for _, e := range effects {
+		if slices.Contains(e.codes, code) {
+			return strings.ReplaceAll(e.text, "{it}", name)
+		}
+	}
+	return ""
 }
 
 // mailEffects returns what others can do with the name by mail, and its owner cannot, as far as the use of the name
