@@ -134,14 +134,17 @@ async function playground(v) {
   await v.look("operation");
   await page.getByLabel("Domain required").fill("harbour.example");
   await v.press(page.getByRole("button", { name: /^Run for/ }));
-  await v.sees("_spf.gone.example", "$DIAG_KEY", "spf.Lookup");
+  await v.sees("_spf.gone.example", "$DIAG_KEY");
+  await page.getByText("Library").click();
+  await v.sees("spf.Lookup");
   await page.getByText("API response").click();
   const json = JSON.parse(await page.locator("details pre").first().innerText());
   check(json.domain === "harbour.example", "there is no JSON");
   await v.look("result");
   await v.press("Share");
-  const shared = await page.locator(".notice a").getAttribute("href");
-  await v.look("shares");
+  await v.sees("_spf.gone.example"); // the result stays
+  const shared = await page.locator("#shared a").getAttribute("href");
+  await v.look("result-shared");
   const stranger = await visitor(demo, "stranger");
   const [reply] = await Promise.all([stranger.page.waitForResponse(shared), stranger.open(shared)]);
   check(reply.headers()["x-robots-tag"].includes("noindex"), "a shared result may be indexed");
@@ -150,7 +153,11 @@ async function playground(v) {
   await stranger.sees("harbour.example", "_spf.gone.example");
   await stranger.seesNot("svc_", "you@harbour.example", "Harbour Coffee");
   await stranger.look("shared");
-  await v.press(page.locator("tr", { hasText: "spf/lookup" }).first().getByRole("button", { name: "Revoke" }));
+  await v.open("/dashboard/shares");
+  await v.look("shares");
+  const row = page.locator("tr", { hasText: "spf/lookup" }).first();
+  await row.getByText("Revoke", { exact: true }).click();
+  await v.press(row.getByRole("button", { name: "Revoke link" }));
   await v.look("shares-withdrawn");
   await stranger.open(shared, 410);
   await stranger.look("shared-withdrawn");
@@ -206,7 +213,7 @@ async function others(v) {
   await v.press("Resolve now");
   await v.look("profile");
   await glance(v, [["usage", "/dashboard/usage", "By operation"], ["activity", "/dashboard/activity", "req_"],
-    ["log", "/dashboard/log", "billing credit", "key rotate", "127.0.0.1"],
+    ["log", "/dashboard/log", "Issued a credit note", "Rotated an API key", "127.0.0.1"],
     ["members", "/dashboard/members", "dev@agency.example"],
     ["sessions", "/dashboard/sessions", "this session"], ["letterbox", "/letterbox"]]);
   await v.press(v.page.getByRole("button").first());
@@ -261,7 +268,9 @@ async function fresh() {
   await owner.open("/dashboard/sessions");
   await owner.sees("dev@example.com", "this session");
   await owner.look("sessions-two");
-  await owner.press(page.locator("tr", { hasText: "dev@example.com" }).getByRole("button", { name: "End" }));
+  const row = page.locator("tr", { hasText: "dev@example.com" });
+  await row.getByText("Sign out").click();
+  await owner.press(row.getByRole("button", { name: "End session" }));
   await developer.open("/dashboard");
   await developer.sees("Sign in with a one-time link");
 

@@ -83,7 +83,7 @@ var onDashboard = [][3]string{
 	{"session", "POST /dashboard/members/{id}/remove", "sure=yes"},
 	{"session", "GET /dashboard/sessions"},
 	{"session", "POST /dashboard/sessions/{id}/end"},
-	{"session", "POST /dashboard/sessions/end-others"},
+	{"session", "POST /dashboard/sessions/end-others", "sure=yes"},
 	{"session", "POST /dashboard/saved", "page=/dashboard/keys"},
 	{"session", "POST /dashboard/leave"},
 	{"session", "POST /dashboard/account", "account=acc_aaaaaaaa"},

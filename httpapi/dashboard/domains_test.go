@@ -121,7 +121,7 @@ func TestDomain(t *testing.T) {
 	require.Equal(t, 3, shares.Length())
 	for i, want := range []string{"MAIL", "v=DMARC1; p=none", "What to change on the servers"} {
 		made := b.submit(shares.Eq(i))
-		link := b.get(made.header.Get("Location")).Find(".notice a").AttrOr("href", "")
+		link := b.get(made.header.Get("Location")).Find("#shared a").AttrOr("href", "")
 		public := h.browser().get(strings.TrimPrefix(link, h.dash.PublicURL))
 		wellFormed(t, want, public)
 		assert.Contains(t, public.words("main"), want)

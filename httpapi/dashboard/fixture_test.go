@@ -135,6 +135,7 @@ type reply struct {
 // send sends a request. Fields are names and values of its header, which replace those of a browser.
 func (b *browser) send(method, path string, form url.Values, fields ...string) *reply {
 	b.t.Helper()
+	path, _, _ = strings.Cut(path, "#") // which browsers keep to themselves
 	var body io.Reader
 	if method == http.MethodPost {
 		body = strings.NewReader(form.Encode())

@@ -261,24 +261,3 @@ func (d *dashboard) switchAccount(r *http.Request) (string, error) {
 	}
 	return "/dashboard", err
 }
-
-// logPageSize is how many rows of the log a page has.
-const logPageSize = 100
-
-func (d *dashboard) showLog(r *http.Request) (any, error) {
-	end, err := parseCursor(r, "before")
-	if err != nil {
-		return nil, err
-	}
-	page := struct {
-		Acts          []metering.Act
-		Newest, Older string // addresses of pages
-		Days          int    // for which rows are kept
-	}{Days: int(metering.ActTime / (24 * time.Hour))}
-	f := metering.ActFilter{Account: sessionOf(r).Account.ID, Before: end, Limit: logPageSize + 1}
-	acts, err := metering.Acts(r.Context(), d.Store, f)
-	n, last := cutPage(len(acts), logPageSize, func(i int) time.Time { return acts[i].At })
-	page.Acts = acts[:n]
-	page.Newest, page.Older = cursorLinks(r, "before", last)
-	return page, err
-}

@@ -376,7 +376,9 @@ func TestMembers(t *testing.T) {
 	b.follow(at+"/remove", "sure", "yes")
 	assert.Equal(t, http.StatusNotFound, b.send("GET", at, nil).status)
 	log := b.get("/dashboard/log")
-	assert.Contains(t, log.words("table"), "member add")
+	assert.Contains(t, log.words("table"), "Invited a member")
+	assert.Equal(t, log.words("table"), b.get("/dashboard/log?kind=members").words("table"))
+	assert.Contains(t, b.get("/dashboard/log?kind=keys").words(".empty"), "No entries match")
 	assert.Contains(t, log.words("table"), "last owner")
 	h.silent(link[strings.Index(link, "token=")+6:])
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/internal/sample"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/member"
 )
@@ -188,11 +189,16 @@ type result struct {
 	op     operation
 	Token  string // by which it is kept
 	Shares []shareForm
+	Link   string // to the share that was just made; empty without one
 	Report template.HTML
 }
 
-// maxShownBytes is the length up to which requests and replies are written out on a page.
-const maxShownBytes = 64 << 10
+// maxShownBytes is the length up to which requests and replies are written out on a page, and maxSampleBytes that of
+// requests which are written out in several languages.
+const (
+	maxShownBytes  = 24 << 10
+	maxSampleBytes = 2 << 10
+)
 
 // JSON is the reply in lines, or empty where it is too long to read.
 func (r *result) JSON() string {
@@ -203,26 +209,34 @@ func (r *result) JSON() string {
 	return printableLines(b.String())
 }
 
-// printableLines is a text of several lines in which nothing turns the direction of writing or hides.
+// printableLines is a text of several lines in which nothing turns the direction of writing or hides. Tabs indent them.
 func printableLines(text string) string {
-	return strings.Join(kit.Map(strings.Split(text, "\n"), render.Printable), "\n")
+	return strings.Join(kit.Map(strings.Split(text, "\n"), func(line string) string {
+		code := strings.TrimLeft(line, "\t")
+		return line[:len(line)-len(code)] + render.Printable(code)
+	}), "\n")
 }
 
-// Curl is the command for the same request, unless it is too long to read.
-func (r *result) Curl() (string, error) {
+// Samples are programs with the same request, and the call of the library, which has long texts as variables. Of a
+// request that is too long for several there is the command alone, unless that is too long, too.
+func (r *result) Samples() (list []sample.Sample, err error) {
 	if r.Fields == nil || len(r.Fields) > maxShownBytes || r.Faults != nil {
-		return "", nil
+		return nil, nil
 	}
-	command, err := r.op.Curl(r.Fields)
-	return printableLines(command), err
-}
-
-// Sample is the call of the library for the same request, which has long texts as variables.
-func (r *result) Sample() (sample struct{ Package, Call string }, err error) {
-	if r.Fields != nil && r.Faults == nil {
-		sample.Package, sample.Call, err = r.op.GoCall(r.Fields)
+	if list, err = sample.Of(r.op.Endpoint, r.Fields); err != nil {
+		return nil, err
 	}
-	return sample, err
+	if len(r.Fields) > maxSampleBytes {
+		list = list[:1]
+	}
+	pkg, call, err := r.op.GoCall(r.Fields)
+	if call != "" {
+		list = append(list, sample.Sample{Title: "Library", Text: fmt.Sprintf("import %q\n\n%s", pkg, call)})
+	}
+	for i := range list {
+		list[i].Text = printableLines(list[i].Text)
+	}
+	return list, err
 }
 
 // showPlayground lists all operations.
@@ -298,6 +312,9 @@ func (d *dashboard) loadOutcome(r *http.Request, op operation, belongs func(*run
 	if err == nil {
 		o.Result, err = d.newResult(loaded, op, token)
 	}
+	if err == nil {
+		o.Result.Link, err = d.sharedLink(r)
+	}
 	return o, err
 }
 
@@ -336,7 +353,7 @@ func (d *dashboard) runOperation(r *http.Request) (string, error) {
 		return "", err
 	}
 	defer release()
-	return d.runOnce(r, op.Page(), func(ctx context.Context, account metering.AccountID) *run {
+	to, err := d.runOnce(r, op.Page(), func(ctx context.Context, account metering.AccountID) *run {
 		request := &run{Operation: op.Name(), Fields: fields, At: d.now()}
 		key, err := d.admin().ServiceKey(ctx, account, actor)
 		if err != nil {
@@ -344,6 +361,7 @@ func (d *dashboard) runOperation(r *http.Request) (string, error) {
 		}
 		return d.call(ctx, key.ID, op, request)
 	})
+	return to + "#result", err
 }
 
 // runOnce performs a form's action, unless its token was taken, and leads to the page of the result. The action

@@ -135,11 +135,15 @@ func redirect(w http.ResponseWriter, path, notice string) {
 		path = "/dashboard"
 	}
 	if notice != "" {
+		before, fragment, hasFragment := strings.Cut(path, "#")
 		separator := "?"
-		if strings.Contains(path, "?") {
+		if strings.Contains(before, "?") {
 			separator = "&"
 		}
-		path += separator + url.Values{"notice": {notice}}.Encode()
+		path = before + separator + url.Values{"notice": {notice}}.Encode()
+		if hasFragment {
+			path += "#" + fragment
+		}
 	}
 	w.Header().Set("Location", path)
 	w.WriteHeader(http.StatusSeeOther)
@@ -171,6 +175,7 @@ func (d *dashboard) templateFuncs() template.FuncMap {
 		"coverage":    coverage,
 		"severities":  severityCounts,
 		"watchState":  stateText,
+		"actText":     actText,
 		"words":       func(s any) string { return strings.ReplaceAll(fmt.Sprint(s), "_", " ") },
 		"capitalize":  phrase.Capitalize,
 	}

@@ -179,7 +179,7 @@ func (d *dashboard) sessionPages() []*page {
 	return newPage(viewer, all, "Sessions", "Sessions", "sessions", d.showSessions).withForms(
 		newForm(viewer, "/dashboard/saved", "", "", "", "page", d.endSecret),
 		newForm(viewer, all+"/{id}/end", "session end", ended, "", "", d.endSessions),
-		newForm(viewer, all+"/end-others", "session end", ended, "", "", d.endSessions),
+		newForm(viewer, all+"/end-others", "session end", ended, "", "sure", d.endSessions),
 		newForm(viewer, "/dashboard/leave", signOutAction, "You are signed out.", "", "", d.signOut),
 		newForm(viewer, "/dashboard/account", "enter another account", "Account switched.", "account", "",
 			d.switchAccount))

@@ -85,19 +85,22 @@ func (d *dashboard) findShare(ctx context.Context, token string) (share, error) 
 	return share{}, metering.ErrNotFound
 }
 
-// showShares lists the links of the account, and shows the one that was just made: its token is not available later.
+// sharedLink returns the link that was just made to the result that a page shows, and empty without one: its token is
+// not available later.
+func (d *dashboard) sharedLink(r *http.Request) (string, error) {
+	token := r.URL.Query().Get("shared")
+	if token == "" {
+		return "", nil
+	}
+	_, err := d.findShare(r.Context(), token)
+	return d.origin(r) + "/r/" + token, err
+}
+
+// showShares lists the links of the account.
 func (d *dashboard) showShares(r *http.Request) (any, error) {
 	var page struct {
-		Link string
 		List []share
 		More bool
-	}
-	if token := r.URL.Query().Get("link"); token != "" {
-		stateOf(r).header.Set("Referrer-Policy", "no-referrer")
-		if _, err := d.findShare(r.Context(), token); err != nil {
-			return nil, err
-		}
-		page.Link = d.PublicURL + "/r/" + token
 	}
 	filter := metering.RecordFilter{Kind: shareKind, Account: sessionOf(r).Account.ID, Newest: true, Limit: sharesPageSize}
 	list, err := metering.Collect(metering.ParseRecords(d.Store.Records(r.Context(), filter), d.parseShare))
@@ -108,7 +111,7 @@ func (d *dashboard) showShares(r *http.Request) (any, error) {
 // sharesPageSize bounds the links that the list shows, the newest first.
 const sharesPageSize = 100
 
-// createShare makes a link to the result of a stored run.
+// createShare makes a link to the result of a stored run, and leads back to the result.
 func (d *dashboard) createShare(r *http.Request) (string, error) {
 	token := r.PostForm.Get("token")
 	loaded, err := d.loadRun(r, r.PostForm.Get("result"))
@@ -130,7 +133,11 @@ func (d *dashboard) createShare(r *http.Request) (string, error) {
 		}
 		s.Title = "what to fix"
 	}
-	return "/dashboard/shares?" + url.Values{"link": {token}}.Encode(),
+	page := "/dashboard/domains/" + loaded.Domain
+	if op, known := d.operation(loaded.Operation); known {
+		page = op.Page()
+	}
+	return page + "?" + url.Values{"result": {r.PostForm.Get("result")}, "shared": {token}}.Encode() + "#shared",
 		d.storeShare(r.Context(), sessionOf(r).Account.ID, token, s)
 }
 

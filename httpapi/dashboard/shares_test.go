@@ -20,8 +20,10 @@ func (b *browser) share(page *reply) string {
 	b.t.Helper()
 	p := b.submit(page.Find(`main form[action="/dashboard/shares"]`).First())
 	require.Equal(b.t, http.StatusSeeOther, p.status, p.words("main"))
-	list := b.get(p.header.Get("Location"))
-	return strings.TrimPrefix(list.Find(".notice a").AttrOr("href", ""), b.dash.PublicURL)
+	result := b.get(p.header.Get("Location"))
+	require.NotEmpty(b.t, result.words("#shared"))
+	require.Equal(b.t, page.Find("h1").Text(), result.Find("h1").Text(), "the result stays on the page")
+	return strings.TrimPrefix(result.Find("#shared a").AttrOr("href", ""), b.dash.PublicURL)
 }
 
 // A link ends when it is withdrawn, and after 30 days; strangers can do nothing with it.

@@ -304,7 +304,7 @@ func TestSessions(t *testing.T) {
 			assert.Equal(t, http.StatusNotFound, viewer.post("/dashboard/sessions/"+s.ID+"/end").status)
 		}
 	}
-	viewer.follow("/dashboard/sessions/end-others")
+	viewer.follow("/dashboard/sessions/end-others", "sure", "yes")
 	assert.Equal(t, http.StatusSeeOther, elsewhere.send("GET", "/dashboard/log", nil).status)
 	viewer.get("/dashboard/log")
 
