@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/view/render"
 )
 
 // csvColumns are those of --csv (RFC 4180), in their order. New ones are added at the end.
@@ -44,16 +45,7 @@ func csvRow(line string, o outcome, failure error) []string {
 			row["unknown"] = "a part could not be measured"
 		}
 	}
-	return kit.Map(csvColumns, func(column string) string { return csvCell(row[column]) })
-}
-
-// csvCell returns a text on one line that no spreadsheet interprets as a formula.
-func csvCell(text string) string {
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
-	if text != "" && strings.IndexByte("=+-@", text[0]) >= 0 {
-		return "'" + text
-	}
-	return text
+	return kit.Map(csvColumns, func(column string) string { return render.CSVCell(row[column]) })
 }
 
 // csvLine writes one row.

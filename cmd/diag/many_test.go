@@ -81,16 +81,6 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-// What strangers publish is no formula to a spreadsheet, and stays on its line.
-func TestCell(t *testing.T) {
-	for text, want := range map[string]string{
-		"": "", "plain": "plain", "=1+1": "'=1+1", "@x": "'@x", "+1": "'+1", "-1": "'-1", " \t=cmd\r\n|x": "'=cmd |x",
-		"a=b": "a=b", "\xff": "\uFFFD",
-	} {
-		assert.Equal(t, want, csvCell(text))
-	}
-}
-
 // JUnit's report and the exit code agree on the findings at or above the threshold.
 func TestJUnitBelowThreshold(t *testing.T) {
 	v := &view.View{Better: []diag.Finding{{Code: "spf.record.long", Severity: diag.Info, Title: "Long record",

@@ -248,3 +248,13 @@ func TestLastLines(t *testing.T) {
 	assert.Contains(t, text.String(), "\n  10. Publish the record.\n      example.com. IN TXT", "in line with its text")
 	assert.Contains(t, md.String(), "\n1 critical, 2 errors\n")
 }
+
+// What strangers publish is no formula to a spreadsheet, and stays on its line.
+func TestCSVCell(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "plain": "plain", "=1+1": "'=1+1", "@x": "'@x", "+1": "'+1", "-1": "'-1", " \t=cmd\r\n|x": "'=cmd |x",
+		"a=b": "a=b", "\xff": "\uFFFD",
+	} {
+		assert.Equal(t, want, render.CSVCell(text))
+	}
+}
