@@ -41,6 +41,8 @@ type table struct {
 type column struct {
 	Title   string // empty for a column of buttons
 	Numeric bool
+	URL     string // of the list sorted by the column; may be empty
+	Order   string // ascending or descending; empty if the list is not sorted by it
 }
 
 // newTable returns a table of columns. The title of one that holds numbers begins with #.
@@ -48,13 +50,24 @@ func newTable(titles ...string) table {
 	var t table
 	for _, title := range titles {
 		name, numeric := strings.CutPrefix(title, "#")
-		t.Columns = append(t.Columns, column{name, numeric})
+		t.Columns = append(t.Columns, column{Title: name, Numeric: numeric})
 	}
 	return t
 }
 
 // Region returns the table with a label, for one that may be wider than its page.
 func (t table) Region(label string) table { t.Label = label; return t }
+
+// Sort returns the table with a heading that leads to the list sorted by its column, and its present order.
+func (t table) Sort(title, url, order string) table {
+	t.Columns = slices.Clone(t.Columns)
+	for i := range t.Columns {
+		if c := &t.Columns[i]; c.Title == title {
+			c.URL, c.Order = url, order
+		}
+	}
+	return t
+}
 
 // Caption returns the table with a caption.
 func (t table) Caption(text string) table { t.Text = text; return t }
