@@ -23,6 +23,7 @@ async function domains(v) {
   await glance(v, [
     ["domains", "/dashboard", "10 domains, worst first", "hopeless.example"],
     ["domains-none", "/dashboard?q=nothing", "No domains match"],
+    ["domains-filtered", "/dashboard?state=problem&area=mail&sort=-name", "Problems", "of 10 domains"],
     ["domain", "/dashboard/domains/harbour.example", "SPF includes a domain without an SPF record"],
   ]);
   await v.press(page.locator(".day.critical").last());
@@ -32,15 +33,23 @@ async function domains(v) {
   await v.open("/dashboard/domains/watch.example");
   await v.press("Stop watching");
   await v.sees("Domain removed");
-  await page.getByLabel("Domain", { exact: true }).fill("not a domain");
-  await v.press("Add domain", 422);
+  const add = page.locator(".panel").getByRole("button", { name: "Add domains", exact: true });
+  await page.locator("summary", { hasText: "Add domains" }).click();
+  await v.look("domains-form");
+  const entries = page.getByLabel("Domains", { exact: true });
+  await entries.fill("shop.example\na..b\nhttps://www.bücher.example/kontakt, www.xn--bcher-kva.example\nharbour.example");
+  await v.press("Preview");
+  await v.sees("2 domains would be added", "harbour.example is watched already", "is the same domain as");
+  await v.look("domains-preview");
+  await entries.fill("a..b\nlocalhost");
+  await v.press(add, 422);
   check(await page.locator("#domain[aria-invalid]").count() === 1, "the fault of a domain is not beside it");
   await v.look("domains-fault");
-  await page.getByLabel("Domain", { exact: true }).fill("watch.example");
+  await entries.fill("watch.example");
   for (const name of ["mail", "dns", "web"]) await page.getByLabel(name, { exact: true }).uncheck();
   await page.getByText("Single operations").click();
   await page.getByLabel("dmarc/lookup", { exact: true }).check();
-  await v.press("Add domain");
+  await v.press(add);
   await v.sees("Domain added");
   await v.until("#known");
   const value = page.locator(".records code", { hasText: "v=DMARC1" });

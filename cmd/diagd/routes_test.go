@@ -38,7 +38,9 @@ var onPaths = strings.NewReplacer("{domain}", "example.com", "{operation...}", "
 // onDashboard are its pages: what they need, the pattern, and a sample of a form.
 var onDashboard = [][3]string{
 	{"session", "GET /dashboard"},
+	{"session", "GET /dashboard/domains.csv"},
 	{"session", "POST /dashboard/domains", "domain=example.com&every=24h"},
+	{"session", "POST /dashboard/domains/preview", "domain=example.com&every=24h"},
 	{"session", "GET /dashboard/domains/{domain}"},
 	{"session", "POST /dashboard/domains/{domain}/check"},
 	{"session", "POST /dashboard/domains/{domain}/settings", "every=24h&budget=10"},

@@ -103,7 +103,8 @@ var onWalk = map[string]walkRow{
 	"POST /public/v1/dnssec/check":        {rounds: 4},
 	"POST /public/v1/mail/domain-check":   {rounds: 4},
 	"POST /dashboard/domains": {sample: func(w *walk, n int) (string, url.Values) {
-		return "/dashboard/domains", url.Values{"domain": {fmt.Sprintf("d%d-%d.example", w.now.Unix(), n)},
+		one := fmt.Sprintf("d%d-%d.example", w.now.Unix(), n)
+		return "/dashboard/domains", url.Values{"domain": {one + ", sub." + one},
 			"every":  {"24h0m0s"},
 			"checks": {"spf/lookup"}}
 	}},

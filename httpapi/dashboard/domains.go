@@ -22,11 +22,14 @@ type domainsPage struct {
 	metering.Balance       // of the account
 	Forecast         int64 // credits by the end of the month; 0 if unknown
 	Currency         string
-	pager            // of the filtered rows
-	Rows             []*watch.Watch
-	Total            int    // of the account
-	Query            string // the filter
-	Form             watchOptions
+	domainFilter
+	pager                  // of the filtered rows
+	Rows    []*watch.Watch // of the page
+	Total   int            // of the account
+	States  linkList       // with the counts of what else the filter selects
+	AreaSum map[watch.Area]int
+	Form    watchOptions
+	Added   *addition // what became of a submitted form; nil without one
 }
 
 // displayName is a watched domain as people write it.
@@ -48,16 +51,18 @@ func (d *dashboard) summary(r *watch.Watch) string {
 	switch {
 	case r.LastRun.IsZero():
 		return ""
+	case r.State == watch.Ended:
+		return phrase.Capitalize(reasonTexts[r.Reason])
 	case r.Worst != "":
 		return d.Watches.Title(r.Worst)
 	case r.Unknown > 0:
 		return phrase.Count(r.Unknown, "check") + " without an answer"
 	case r.Nothing && r.Siteless:
-		return "no website: nothing was checked"
+		return "No website: nothing was checked"
 	case r.Nothing:
-		return "nothing was checked"
+		return "Nothing was checked"
 	}
-	return "no problems found"
+	return "No problems found"
 }
 
 // coverage describes how many checks the state is based on.
@@ -93,14 +98,29 @@ func stateText(r *watch.Watch) string {
 	return reasonTexts[r.Reason]
 }
 
-// showDomains lists the watched domains, the worst first.
+// domainsPageSize is how many rows a page of the list has: less than 60 KB of HTML.
+const domainsPageSize = 50
+
+// MaxAdded is how many domains the form takes.
+func (*domainsPage) MaxAdded() int { return maxAdded }
+
+// IsFormOpen reports whether the page begins with the form that adds domains.
+func (p *domainsPage) IsFormOpen() bool { return p.Added != nil || p.Total == 0 }
+
+// OrderText describes the order of the list.
+func (p *domainsPage) OrderText() string {
+	return p.Order.Title + view.TextIf(p.Reverse, ", reversed")
+}
+
+// showDomains lists the watched domains that a filter selects, the worst first unless it says otherwise.
 func (d *dashboard) showDomains(r *http.Request) (any, error) {
-	account, query, month := sessionOf(r).Account, r.URL.Query(), metering.PeriodOf(d.now())
-	page := &domainsPage{Query: strings.TrimSpace(query.Get("q"))}
+	account, month := sessionOf(r).Account.ID, metering.PeriodOf(d.now())
+	page := &domainsPage{domainFilter: parseDomainFilter(r.URL.Query()), Added: stateOf(r).added}
+	stateOf(r).notice = additionNotice(r.URL.Query())
 	var all []watch.Watch
 	err := runParallel(
-		func() (err error) { all, err = d.Watches.List(r.Context(), account.ID); return err },
-		func() (err error) { page.Balance, err = d.Store.Balance(r.Context(), account.ID, month); return err },
+		func() (err error) { all, err = d.Watches.List(r.Context(), account); return err },
+		func() (err error) { page.Balance, err = d.Store.Balance(r.Context(), account, month); return err },
 		func() (err error) { page.Form, err = d.watchOptions(r, watch.Settings{}); return err },
 	)
 	if err != nil {
@@ -108,26 +128,24 @@ func (d *dashboard) showDomains(r *http.Request) (any, error) {
 	}
 	page.Forecast, page.Currency = forecast(month, page.Used, d.now()), d.Plans.In(month)[page.Plan].Currency
 	page.Total = len(all)
-	filter := strings.ToLower(page.Query)
-	for i := range all {
-		if watched := &all[i]; strings.Contains(watched.Domain, filter) || strings.Contains(watched.Unicode, filter) {
-			page.Rows = append(page.Rows, watched)
-		}
-	}
-	slices.SortFunc(page.Rows, func(a, b *watch.Watch) int {
-		return cmp.Or(slices.Index(markOrder, a.Mark)-slices.Index(markOrder, b.Mark),
-			b.Counts.Critical-a.Counts.Critical, b.Counts.Error-a.Counts.Error, b.Counts.Warning-a.Counts.Warning,
-			strings.Compare(a.Domain, b.Domain))
-	})
-	page.pager, page.Rows = paginate(r, page.Rows)
+	selected := page.selectFrom(all)
+	page.Rows, page.AreaSum, page.States = selected.rows, selected.areas, page.stateLinks(selected)
+	page.pager, page.Rows = paginateBy(r, page.Rows, domainsPageSize)
+	page.pager.query = page.values()
 	return page, nil
 }
 
 // watchOptions are the options of a watch.
 type watchOptions struct {
 	Groups, Operations []string // checks
-	Intervals          []time.Duration
+	Intervals          []interval
 	Channels           []notify.Channel
+}
+
+// An interval is the time between runs, and what that costs at most with the checks that the form shows initially.
+type interval struct {
+	Every   time.Duration
+	Credits int64 // a month, for one domain
 }
 
 // intervals are the times between runs that the form offers.
@@ -137,7 +155,6 @@ var intervals = []time.Duration{
 
 // watchOptions returns those of an account, with the settings that the form shows initially.
 func (d *dashboard) watchOptions(r *http.Request, current watch.Settings) (c watchOptions, err error) {
-	c.Intervals = intervals
 	for _, name := range d.Watches.Checks() {
 		if strings.Contains(name, "/") {
 			c.Operations = append(c.Operations, name)
@@ -146,11 +163,20 @@ func (d *dashboard) watchOptions(r *http.Request, current watch.Settings) (c wat
 		}
 	}
 	current.Every = cmp.Or(current.Every, watch.DefaultEvery)
+	choices := intervals
 	if !slices.Contains(intervals, current.Every) { // it was chosen elsewhere
-		c.Intervals = append(slices.Clone(intervals), current.Every)
+		choices = append(slices.Clone(intervals), current.Every)
 	}
 	if len(current.Checks) == 0 {
 		current.Checks = c.Groups
+	}
+	checks := current.Checks
+	if submitted := stateOf(r).form.Values["checks"]; len(submitted) > 0 {
+		checks = submitted
+	}
+	for _, every := range choices {
+		c.Intervals = append(c.Intervals,
+			interval{every, d.Watches.MonthlyCost(watch.Settings{Checks: checks, Every: every})})
 	}
 	stateOf(r).form.SetDefaults(url.Values{"checks": current.Checks, "every": {current.Every.String()},
 		"channels": current.Channels,
@@ -170,14 +196,6 @@ func parseSettings(r *http.Request) watch.Settings {
 		budget = 1
 	}
 	return watch.Settings{Checks: r.PostForm["checks"], Every: every, Budget: budget, Channels: r.PostForm["channels"]}
-}
-
-// addDomain begins to watch a domain.
-func (d *dashboard) addDomain(r *http.Request) (string, error) {
-	watched, err := d.Watches.Create(r.Context(), watch.Request{
-		Account: sessionOf(r).Account.ID, Domain: r.PostForm.Get("domain"), Settings: parseSettings(r),
-	})
-	return domainPath(watched.Domain), err
 }
 
 func domainPath(domain string) string { return "/dashboard/domains/" + url.PathEscape(domain) }

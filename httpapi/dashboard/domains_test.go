@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"encoding/csv"
 	"fmt"
 	"net/http"
 	"strings"
@@ -61,7 +62,7 @@ func TestDomains(t *testing.T) {
 	assert.Contains(t, names, "bücher.example")
 	assert.Contains(t, list.words(".credits"), "credits left this month")
 	assert.Contains(t, list.words("table.domains"), "certificate 2027-01-16")
-	assert.Contains(t, list.words("table.domains"), "good.example ✔ no problems found")
+	assert.Contains(t, list.words("table.domains"), "good.example ✔ No problems found")
 
 	found := b.get("/dashboard?q=BÜCH")
 	assert.Equal(t, 1, found.Find("table.domains tbody tr").Length())
@@ -82,6 +83,127 @@ func TestDomains(t *testing.T) {
 	for _, name := range []string{"nobody.example", "%3Cscript%3E", "..", "a%0d%0ab.example"} {
 		require.GreaterOrEqual(t, b.send(http.MethodGet, "/dashboard/domains/"+name, nil).status, 300, name)
 	}
+}
+
+// testWatches are watched domains with known states.
+func testWatches(h *fixture) {
+	ctx, now := h.t.Context(), h.clock()
+	for name, s := range map[string]watch.Summary{
+		"alpha.example": {Mark: view.Critical, Worst: "tls.certificate.expired", Counts: watch.Counts{Critical: 1, Warning: 2},
+			Areas: []watch.Area{watch.MailArea, watch.TLSArea}, LastRun: now.Add(-time.Hour), Changed: now.Add(-48 * time.Hour),
+			Change: "worse: Certificate has expired", Coverage: watch.Coverage{Answered: 17, All: 18}},
+		"beta.example": {Mark: view.Error, Worst: "spf.lookups.exceeded", Counts: watch.Counts{Error: 2},
+			Areas: []watch.Area{watch.MailArea}, LastRun: now.Add(-3 * time.Hour), Expires: now.AddDate(0, 0, 9), Expiry: "registration"},
+		"gamma.example": {Mark: view.Warning, Worst: "dmarc.policy.none", Counts: watch.Counts{Warning: 1},
+			Areas: []watch.Area{watch.MailArea}, LastRun: now.Add(-2 * time.Hour), Expires: now.AddDate(0, 1, 0), Expiry: "certificate",
+			Changed: now.Add(-time.Hour), Change: "=HYPERLINK(1)"},
+		"delta.example":   {Mark: view.Unknown, Unknown: 1, LastRun: now.Add(-4 * time.Hour)},
+		"epsilon.example": {Mark: view.Good, LastRun: now.Add(-5 * time.Hour), Reason: watch.NoCredits},
+		"zeta.example":    {},
+		"eta.example":     {Mark: view.Critical, LastRun: now.Add(-6 * time.Hour), Reason: watch.NoDomain, Areas: []watch.Area{watch.DNSArea}},
+	} {
+		one, err := h.dash.Watches.Create(ctx, watch.Request{Account: h.account.ID, Domain: name})
+		require.NoError(h.t, err)
+		h.editRecord(h.account.ID, "watch", one.ID, s)
+	}
+}
+
+// The list is filtered by text, state and area, and sorted; filters compose, stand in the address, and survive others.
+func TestDomainFilters(t *testing.T) {
+	h := newFixture(t, withWatches)
+	testWatches(h)
+	b := h.owner()
+	shown := func(p *reply) string {
+		var names []string
+		for _, a := range p.Find("table.domains tbody th a").EachIter() {
+			names = append(names, strings.TrimSuffix(a.Text(), ".example"))
+		}
+		return strings.Join(names, " ")
+	}
+	for query, want := range map[string]string{
+		"":                                   "alpha eta beta gamma delta zeta epsilon",
+		"sort=-worst":                        "epsilon zeta delta gamma beta eta alpha",
+		"sort=name":                          "alpha beta delta epsilon eta gamma zeta",
+		"sort=-name":                         "zeta gamma eta epsilon delta beta alpha",
+		"sort=change":                        "gamma alpha beta delta epsilon eta zeta",
+		"sort=-change":                       "alpha gamma beta delta epsilon eta zeta",
+		"sort=expiry":                        "beta gamma alpha delta epsilon eta zeta",
+		"sort=-expiry":                       "gamma beta alpha delta epsilon eta zeta",
+		"sort=checked":                       "alpha gamma beta delta epsilon eta zeta",
+		"sort=-checked":                      "eta epsilon delta beta gamma alpha zeta",
+		"sort=nothing":                       "alpha eta beta gamma delta zeta epsilon",
+		"state=problem":                      "alpha eta beta",
+		"state=warning":                      "gamma",
+		"state=unknown":                      "delta",
+		"state=good":                         "epsilon",
+		"state=new":                          "zeta",
+		"state=paused":                       "epsilon",
+		"state=ended":                        "eta",
+		"state=nothing":                      "alpha eta beta gamma delta zeta epsilon",
+		"area=mail":                          "alpha beta gamma",
+		"area=tls":                           "alpha",
+		"area=nothing&state=problem":         "alpha eta beta",
+		"area=mail&state=problem&sort=-name": "beta alpha",
+		"q=ETA&state=problem":                "eta beta",
+		"q=nothing":                          "",
+	} {
+		assert.Equal(t, want, shown(b.get("/dashboard?"+query)), query)
+	}
+
+	page := b.get("/dashboard?q=a&area=mail&state=problem&sort=-name")
+	wellFormed(t, "filtered", page)
+	links := map[string]string{}
+	for _, a := range page.Find(".tabs a").EachIter() {
+		links[a.Text()] = a.AttrOr("href", "")
+	}
+	assert.Equal(t, map[string]string{"All 3": "/dashboard?area=mail&q=a&sort=-name",
+		"Problems 2": "/dashboard?area=mail&q=a&sort=-name&state=problem",
+		"Warnings 1": "/dashboard?area=mail&q=a&sort=-name&state=warning"}, links)
+	assert.Equal(t, "Problems 2", page.words(".tabs [aria-current]"))
+	assert.Equal(t, "any area Mail (2) DNS (1) TLS certificate (1)", page.words("#area"))
+	assert.Equal(t, "2 of 7 domains", page.words("caption"))
+	heading := func(title string) *goquery.Selection {
+		return page.Find("thead th").FilterFunction(func(_ int, s *goquery.Selection) bool { return s.Text() == title })
+	}
+	assert.Equal(t, "descending", heading("Domain").AttrOr("aria-sort", ""))
+	assert.Equal(t, "/dashboard?area=mail&q=a&sort=name&state=problem", heading("Domain").Find("a").AttrOr("href", ""))
+	assert.Empty(t, heading("Status").AttrOr("aria-sort", ""))
+	assert.Equal(t, "/dashboard?area=mail&q=a&state=problem", heading("Status").Find("a").AttrOr("href", ""))
+	assert.Equal(t, "problem", page.Find(`.filter input[name="state"]`).AttrOr("value", ""))
+
+	all := b.get("/dashboard")
+	wellFormed(t, "all", all)
+	assert.Equal(t, "All 7 Problems 3 Warnings 1 Unknown 1 Good 1 First check pending 1 Paused 1 Gone or unreachable 1", all.words(".tabs"))
+	row := all.words("table.domains tbody tr:first-child")
+	assert.Equal(t, "alpha.example ✖ Certificate of the host has expired 1 critical, 2 warnings · 17 of 18 checks "+
+		"worse: Certificate has expired 2 days ago – 1 hour ago next now", row)
+	assert.Contains(t, all.words("table.domains"), "eta.example ✖ The domain does not exist")
+	assert.Contains(t, all.words("table.domains"), "epsilon.example paused: the account does not have enough credits")
+
+	h.multiply(h.account.ID, "watch", 60)
+	paged := b.get("/dashboard?q=example&state=problem&sort=name&page=1&notice=x&added=0")
+	next := paged.Find("nav.pages a[rel=next]")
+	assert.Equal(t, "/dashboard?page=2&q=example&sort=name&state=problem", next.AttrOr("href", paged.words(".tabs")))
+}
+
+// The file has the domains that the filter selects, and no formulas.
+func TestDomainsFile(t *testing.T) {
+	h := newFixture(t, withWatches)
+	testWatches(h)
+	b := h.as("viewer@example.com")
+	page := b.get("/dashboard?area=mail&sort=name")
+	file := b.get(page.Find(`a[href^="/dashboard/domains.csv"]`).AttrOr("href", ""))
+	assert.Equal(t, `attachment; filename="domains-2026-11-16.csv"`, file.header.Get("Content-Disposition"))
+	rows, err := csv.NewReader(strings.NewReader(file.body)).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, 4)
+	assert.Equal(t, domainColumns, rows[0])
+	assert.Equal(t, []string{"alpha.example", "", "problem", "Certificate of the host has expired", "mail tls", "1", "0", "2", "17", "18", "",
+		"worse: Certificate has expired", "2026-11-14T10:30:00Z", "", "", "2026-11-16T09:30:00Z", "2026-11-16T10:30:00Z"}, rows[1])
+	assert.Equal(t, "'=HYPERLINK(1)", rows[3][11])
+	assert.Equal(t, []string{"alpha.example", "beta.example", "gamma.example"}, splitEntries(file.body), "the form takes it")
+	strange := h.as("owner@example.net").get("/dashboard/domains.csv")
+	assert.Equal(t, strings.Join(domainColumns, ",")+"\r\n", strange.body)
 }
 
 // The page of a domain shows the current state, what changed on which day, and the result of a check now; from that a
@@ -167,7 +289,7 @@ func TestDomainSettings(t *testing.T) {
 		wrong := b.post("/dashboard/domains", "domain", domain, "every", "24h0m0s")
 		require.Equal(t, http.StatusUnprocessableEntity, wrong.status, domain)
 		assert.Contains(t, wrong.words("#domain-fault"), reason, domain)
-		assert.Equal(t, domain, wrong.Find("#domain").AttrOr("value", ""))
+		assert.Equal(t, domain, wrong.Find("#domain").Text())
 	}
 	assert.Contains(t, b.submit(page.Find(`form[action$="/remove"]`)).header.Get("Location"), "watch-remove")
 	assert.Equal(t, http.StatusNotFound, b.send(http.MethodGet, path, nil).status)
@@ -233,12 +355,12 @@ func TestSummary(t *testing.T) {
 		wrong, covered string
 	}{
 		{&watch.Watch{}, "", ""},
-		{with(func(*watch.Summary) {}), "no problems found", ""}, // of a run before it was counted
-		{with(func(s *watch.Summary) { s.Answered, s.All = 1, 18 }), "no problems found", "1 of 18 checks"},
+		{with(func(*watch.Summary) {}), "No problems found", ""}, // of a run before it was counted
+		{with(func(s *watch.Summary) { s.Answered, s.All = 1, 18 }), "No problems found", "1 of 18 checks"},
 		{with(func(s *watch.Summary) { s.Answered, s.All, s.Nothing, s.Siteless = 1, 18, true, true }),
-			"no website: nothing was checked", "1 of 18 checks"},
+			"No website: nothing was checked", "1 of 18 checks"},
 		{with(func(s *watch.Summary) { s.Answered, s.All, s.Nothing = 1, 18, true }),
-			"nothing was checked", "1 of 18 checks"},
+			"Nothing was checked", "1 of 18 checks"},
 		{with(func(s *watch.Summary) { s.Answered, s.All, s.Unknown = 1, 18, 1 }),
 			"1 check without an answer", "1 of 18 checks"},
 		{with(func(s *watch.Summary) { s.Answered, s.All, s.Worst = 1, 18, "spf.all.pass" }), watch.Title("spf.all.pass"),

@@ -17,13 +17,14 @@ type pager struct {
 	RowCount int // rows of the list
 	Page     int // from 1
 	Pages    int
+	size     int // rows of a page
 	path     string
 	query    url.Values // the other parameters of the address: the filters
 }
 
-// newPager returns the requested page, of so many rows. An invalid number gives the nearest existing page.
-func newPager(r *http.Request, total int) pager {
-	p := pager{RowCount: total, Pages: max(1, (total+pageSize-1)/pageSize), path: r.URL.Path, query: r.URL.Query()}
+// newPager returns the requested page of a list with so many rows. An invalid number gives the nearest existing page.
+func newPager(r *http.Request, total, size int) pager {
+	p := pager{RowCount: total, Pages: max(1, (total+size-1)/size), size: size, path: r.URL.Path, query: r.URL.Query()}
 	number, _ := strconv.Atoi(p.query.Get("page")) // an invalid number is the first
 	p.Page = min(max(1, number), p.Pages)
 	p.query.Del("notice")
@@ -31,13 +32,13 @@ func newPager(r *http.Request, total int) pager {
 }
 
 // offset returns how many rows come before the page.
-func (p pager) offset() int { return (p.Page - 1) * pageSize }
+func (p pager) offset() int { return (p.Page - 1) * p.size }
 
 // First and Last are the numbers of the first and the last row of the page, from 1.
 func (p pager) First() int { return p.offset() + 1 }
 
 // Last is the number of the last row of the page.
-func (p pager) Last() int { return min(p.offset()+pageSize, p.RowCount) }
+func (p pager) Last() int { return min(p.offset()+p.size, p.RowCount) }
 
 // URL is the address of another page of the list.
 func (p pager) URL(page int) string {
@@ -52,8 +53,11 @@ func (p pager) PreviousPage() int { return p.Page - 1 }
 func (p pager) NextPage() int { return (p.Page + 1) % (p.Pages + 1) }
 
 // paginate returns the part of a list that a request selects.
-func paginate[T any](r *http.Request, list []T) (pager, []T) {
-	p := newPager(r, len(list))
+func paginate[T any](r *http.Request, list []T) (pager, []T) { return paginateBy(r, list, pageSize) }
+
+// paginateBy is paginate with pages of a size.
+func paginateBy[T any](r *http.Request, list []T, size int) (pager, []T) {
+	p := newPager(r, len(list), size)
 	return p, list[p.offset():p.Last()]
 }
 

@@ -1,12 +1,14 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"html/template"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -80,7 +82,7 @@ func (d *dashboard) render(w http.ResponseWriter, r *http.Request, name string, 
 		_, _ = w.Write(f.data) // an error means that the browser has gone
 		return nil
 	}
-	page := &pageData{Session: s.session, Form: s.form, Data: data, Notice: d.notices[r.URL.Query().Get("notice")],
+	page := &pageData{Session: s.session, Form: s.form, Data: data, Notice: cmp.Or(s.notice, d.notices[r.URL.Query().Get("notice")]),
 		Layout: ui.Layout{Title: s.title, Kind: "wide", Home: "/dashboard", Style: "/dashboard/style.css",
 			Icon: "/dashboard/icon.svg", Script: "/dashboard/script.js"}}
 	if s.poll != "" {
@@ -160,6 +162,8 @@ func (d *dashboard) templateFuncs() template.FuncMap {
 	return template.FuncMap{
 		"timeago":     func(t any) template.HTML { return d.formatTime(t, relativeTime) },
 		"date":        func(t any) template.HTML { return d.formatTime(t, nil) },
+		"ago":         d.formatDistance,
+		"day":         func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
 		"money":       formatMoney,
 		"count":       formatCount,
 		"finding":     d.findingTitle,
@@ -174,12 +178,17 @@ func (d *dashboard) templateFuncs() template.FuncMap {
 		"summary":     d.summary,
 		"coverage":    coverage,
 		"severities":  severityCounts,
+		"facts":       view.Join,
+		"lines":       func(list []string) string { return strings.Join(list, "\n") },
 		"watchState":  stateText,
 		"actText":     actText,
 		"words":       func(s any) string { return strings.ReplaceAll(fmt.Sprint(s), "_", " ") },
 		"capitalize":  phrase.Capitalize,
 	}
 }
+
+// formatNumber writes a number such as 10,000.
+func formatNumber[N int | int64](n N) string { return message.NewPrinter(language.English).Sprint(n) }
 
 // formatCount writes a number with its noun, such as 10,000 domains.
 func formatCount(n any, noun string) string {
@@ -223,6 +232,16 @@ func (d *dashboard) formatTime(instant any, describe func(time.Duration) string)
 	return template.HTML(text) // which holds digits and our own words alone
 }
 
+// formatDistance writes in words how far away an instant is, with the instant itself as its title. A zero time is a dash.
+func (d *dashboard) formatDistance(t time.Time) template.HTML {
+	if t.IsZero() {
+		return "–"
+	}
+	t = t.UTC()
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, t.Format(time.RFC3339),
+		t.Format("2006-01-02 15:04 UTC"), relativeTime(t.Sub(d.now()))))
+}
+
 // relativeTime describes how far away an instant is.
 func relativeTime(ahead time.Duration) string {
 	distance, text := ahead.Abs(), ""
@@ -245,18 +264,18 @@ func relativeTime(ahead time.Duration) string {
 // formFaults returns the faults of a form that an error, or several joined ones, describe, by field; none if it is not
 // about the form.
 func formFaults(err error) map[string]string {
-	list := []error{err}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		list = joined.Unwrap()
-	}
 	faults := map[string]string{}
-	for _, err := range list {
-		if e, ok := errors.AsType[*metering.FieldError](err); ok {
-			field, _, _ := strings.Cut(e.Field, "[") // of a list, one of its values
-			faults[field] = e.Reason
-		} else if e, ok := errors.AsType[*refusedError](err); ok {
-			faults[""] = e.reason
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range joined.Unwrap() {
+			maps.Copy(faults, formFaults(err))
 		}
+		return faults
+	}
+	if e, ok := errors.AsType[*metering.FieldError](err); ok {
+		field, _, _ := strings.Cut(e.Field, "[") // of a list, one of its values
+		faults[field] = e.Reason
+	} else if e, ok := errors.AsType[*refusedError](err); ok {
+		faults[""] = e.reason
 	}
 	return faults
 }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -35,6 +36,8 @@ type page struct {
 	loggedFields   []string                                     // of the form, which the log may hold
 	unloggedFields []string                                     // of the form, which it must not
 	readsBody      bool                                         // whether do reads the body, and bounds it
+	maxForm        int64                                        // of the body; 0 means the usual bound
+	prepare        func(r *http.Request) error                  // changes what was read, before the log has it
 }
 
 // withForms returns a page and its forms, which have its title and show it again.
@@ -73,10 +76,15 @@ func (d *dashboard) pageTable() []*page {
 		"domain checks every budget channels"
 	runForm := newForm(developer, operation, "", "", "", "", d.runOperation)
 	runForm.readsBody = true
+	adding := newForm(developer, "/dashboard/domains", "watch add",
+		"Domain added. The first check runs within a few minutes.", settings, "file", d.addDomains)
+	preview := newForm(developer, "/dashboard/domains/preview", "", "", "", settings+" file", d.previewDomains)
+	for _, form := range []*page{adding, preview} {
+		form.maxForm, form.prepare = maxAddForm, readEntries
+	}
 	return slices.Concat(
-		newPage(viewer, "/dashboard", "Domains", "Domains", "domains", d.showDomains).withForms(
-			newForm(developer, "/dashboard/domains", "watch add",
-				"Domain added. The first check runs within a few minutes.", settings, "", d.addDomain)),
+		newPage(viewer, "/dashboard", "Domains", "Domains", "domains", d.showDomains).withForms(adding, preview),
+		newPage(viewer, "/dashboard/domains.csv", "Domains", "", "", d.showDomainsFile).withForms(),
 		newPage(viewer, domain, "Domain", "", "domain", d.showDomain).withForms(
 			newForm(developer, domain+"/check", "", "", "", "token", d.checkDomain),
 			newForm(developer, domain+"/settings", "watch set", "Settings saved.", settings, "", d.setDomain),
@@ -191,7 +199,9 @@ type requestState struct {
 	title    string   // of the page that is shown, for which the table has the usual one
 	session  *session // nil for public pages
 	form     *ui.Form
-	poll     string // the address that shows how what the page waits for goes on; may be empty
+	poll     string    // the address that shows how what the page waits for goes on; may be empty
+	added    *addition // of a form that adds domains
+	notice   string    // about the last action; empty: that which the address names
 	clientIP netip.Addr
 	status   int // of the reply
 	header   http.Header
@@ -256,6 +266,9 @@ func (d *dashboard) authorize(r *http.Request) (err error) {
 	return nil
 }
 
+// errShowAgain shows the page of a form again, as it is filled in, although the form was taken.
+var errShowAgain = errors.New("the form is shown again")
+
 // handle runs a page. A change is a row of the log before it is made.
 func (d *dashboard) handle(w http.ResponseWriter, r *http.Request) error {
 	s := stateOf(r)
@@ -265,23 +278,28 @@ func (d *dashboard) handle(w http.ResponseWriter, r *http.Request) error {
 		return d.showPage(w, r)
 	}
 	if !p.readsBody {
-		release, err := d.reserveForm(r)
+		limit := cmp.Or(p.maxForm, maxForm)
+		release, err := d.reserveForm(r, limit)
 		if err != nil {
 			return err
 		}
 		defer release()
-		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-		if err := r.ParseForm(); err != nil {
+		r.Body = http.MaxBytesReader(w, r.Body, limit)
+		if err := parseForm(r, p, limit); err != nil {
 			return formProblem(err)
 		}
 		s.form = &ui.Form{Values: r.PostForm, Known: slices.Concat(p.loggedFields, p.unloggedFields)}
 	}
 	var to string
+	var again bool
 	submit := func(ctx context.Context) (err error) {
 		if slices.Contains(p.unloggedFields, "sure") && r.PostForm.Get("sure") != "yes" { // the checkbox next to the button
 			return &metering.FieldError{Field: "sure", Reason: "must be checked to continue"}
 		}
-		to, err = p.submit(r.WithContext(ctx))
+		if to, err = p.submit(r.WithContext(ctx)); err == errShowAgain {
+			again = true
+			return nil
+		}
 		return withReason(err)
 	}
 	var err error
@@ -290,8 +308,14 @@ func (d *dashboard) handle(w http.ResponseWriter, r *http.Request) error {
 	} else if err = d.limitChanges(r); err == nil {
 		err = metering.Audited(r.Context(), d.Store, d.auditEntry(r), submit)
 	}
-	if s.form.Faults = formFaults(err); len(s.form.Faults) > 0 {
+	if !again {
+		s.form.Faults = formFaults(err)
+	}
+	if len(s.form.Faults) > 0 {
 		s.status = http.StatusUnprocessableEntity
+		again = true
+	}
+	if again {
 		return d.showPage(w, r)
 	}
 	if err == nil {
@@ -300,9 +324,19 @@ func (d *dashboard) handle(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// reserveForm waits for room for a form that is no longer than maxForm, and is called before the form is read. For a
-// visitor without a session it counts an attempt to sign in, because visitors have no other forms.
-func (d *dashboard) reserveForm(r *http.Request) (release func(), err error) {
+// parseForm reads a form. One with a file is read into memory, whose limit is that of the form.
+func parseForm(r *http.Request, p *page, limit int64) error {
+	if err := r.ParseForm(); err != nil || p.prepare == nil {
+		return err
+	}
+	if err := r.ParseMultipartForm(limit); err != nil && !errors.Is(err, http.ErrNotMultipart) {
+		return err
+	}
+	return p.prepare(r)
+}
+
+// reserveForm waits for room for a form within a limit, and is called before the form is read. For a visitor without a session it counts an attempt to sign in, because visitors have no other forms.
+func (d *dashboard) reserveForm(r *http.Request, limit int64) (release func(), err error) {
 	s := stateOf(r)
 	if s.session == nil {
 		if !d.Budget.SignIns.Take(s.clientIP, d.now()).Allowed {
@@ -310,7 +344,7 @@ func (d *dashboard) reserveForm(r *http.Request) (release func(), err error) {
 		}
 		return func() {}, nil
 	}
-	size := int64(maxForm)
+	size := limit
 	if r.ContentLength >= 0 {
 		size = min(size, r.ContentLength)
 	}

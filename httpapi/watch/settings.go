@@ -137,7 +137,7 @@ func ParseDomain(text string) (diag.Domain, error) {
 		input, _ := errors.AsType[*diag.InputError](err)
 		return d, &metering.FieldError{Field: "domain", Reason: input.Reason}
 	case !strings.Contains(d.String(), "."):
-		return d, &metering.FieldError{Field: "domain", Reason: "must have a dot"}
+		return d, &metering.FieldError{Field: "domain", Reason: fmt.Sprintf("%q is not a domain name: it has no dot", d)}
 	}
 	return d, nil
 }

@@ -12,6 +12,7 @@ type Form struct {
 	Values url.Values
 	Known  []string          // the fields next to which faults are shown
 	Faults map[string]string // by field; that of "" is about the form as a whole
+	Done   string            // what was done in spite of the faults; empty: nothing was
 }
 
 // SetDefaults sets the initial values of a form that was not submitted yet.
