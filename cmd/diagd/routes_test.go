@@ -45,6 +45,8 @@ var onDashboard = [][3]string{
 	{"session", "POST /dashboard/domains/{domain}/check"},
 	{"session", "POST /dashboard/domains/{domain}/settings", "every=24h&budget=10"},
 	{"session", "POST /dashboard/domains/{domain}/remove"},
+	{"session", "GET /dashboard/check"},
+	{"session", "POST /dashboard/check", "domain=example.com"},
 	{"session", "GET /dashboard/playground"},
 	{"session", "GET /dashboard/playground/{operation...}"},
 	{"session", "POST /dashboard/playground/{operation...}", "text=A"},

@@ -111,6 +111,9 @@ var onWalk = map[string]walkRow{
 	"POST /dashboard/domains/{domain}/check": {rounds: 2, before: watching, sample: func(*walk, int) (string, url.Values) {
 		return "/dashboard/domains/example.com/check", url.Values{"token": {member.NewToken()}}
 	}},
+	"POST /dashboard/check": {rounds: 2, sample: func(*walk, int) (string, url.Values) {
+		return "/dashboard/check", url.Values{"domain": {"example.com"}, "token": {member.NewToken()}}
+	}},
 	"POST /dashboard/domains/{domain}/settings": {before: watching, sample: func(w *walk, n int) (string, url.Values) {
 		return "/dashboard/domains/example.com/settings", url.Values{"every": {"24h0m0s"}, "budget": {fmt.Sprint(n + 1)}}
 	}},

@@ -90,6 +90,8 @@ func (d *dashboard) pageTable() []*page {
 			newForm(developer, domain+"/settings", "watch set", "Settings saved.", settings, "", d.setDomain),
 			newForm(developer, domain+"/remove", "watch remove",
 				"Domain removed. Its history was deleted.", "", "", d.removeDomain)),
+		newPage(viewer, "/dashboard/check", "Check a domain", "", "check", d.showCheck).withForms(
+			newForm(developer, "/dashboard/check", "", "", "", "domain token", d.runCheck)),
 		newPage(viewer, "/dashboard/playground", "Playground", "Playground", "playground", d.showPlayground).withForms(),
 		newPage(viewer, operation, "Playground", "", "operation", d.showOperation).withForms(runForm),
 		newPage(viewer, "/dashboard/results/{token}", "Result", "", "", d.serveReply).withForms(),

@@ -1,7 +1,6 @@
 package publiccheck
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 
@@ -12,29 +11,21 @@ import (
 // maxName is how much of a visitor's word a page repeats.
 const maxName = 300
 
-// parse reads what a visitor entered: a domain, or an address of mail or of a page at one. The fault is for the
-// visitor, and empty if there is none.
+// parse reads what a visitor entered: see [target.ParseDomain]. The fault is for the visitor, and empty if
+// there is none.
 func parse(word string) (t target.Target, domain diag.Domain, fault string) {
 	const advice = "Enter a domain name, such as example.com."
 	if len(word) > maxName {
 		return t, domain, advice
 	}
-	if u, err := url.Parse(strings.TrimSpace(word)); err == nil && u.Host != "" {
-		word = u.Hostname()
-	}
-	t, err := target.Parse(word)
-	if err != nil || t.Kind != target.Domain {
+	t, err := target.ParseDomain(word)
+	if err != nil {
 		return t, domain, advice
 	}
-	domain, err = diag.ParseDomain(t.Text)
-	switch {
-	case err != nil: // target.Parse has parsed it
-		return t, domain, advice
-	case private(domain.String()):
+	if private(t.Text) {
 		return t, domain, "This name has a meaning in private networks only. " + advice
 	}
-	t.Text = domain.String()
-	return t, domain, ""
+	return t, diag.MustDomain(t.Text), ""
 }
 
 // privateNames are the last labels of names that the operator's resolver may answer for a private network, or that the

@@ -103,6 +103,20 @@ func Parse(word string) (Target, error) {
 	return Target{Kind: Domain, Text: name, Note: note}, nil
 }
 
+// ParseDomain determines the domain that a person enters: as such, or as an address of mail or of a page at one.
+func ParseDomain(word string) (Target, error) {
+	if u, err := url.Parse(strings.TrimSpace(word)); err == nil && u.Host != "" {
+		word = u.Hostname()
+	}
+	t, err := Parse(word)
+	if err != nil || t.Kind != Domain {
+		return Target{}, input.Invalid("domain", "must be a domain name, such as example.com")
+	}
+	domain, err := diag.ParseDomain(t.Text)
+	t.Text = domain.String()
+	return t, err
+}
+
 // Read returns the report of the text itself, or nil if a check makes it.
 func (t Target) Read() *view.View { return t.read }
 
