@@ -17,6 +17,7 @@ import (
 type dashboardFlags struct {
 	publicURL, userHeader string
 	ownersEditInvoices    bool
+	seller                string
 }
 
 func (f *dashboardFlags) add(fs *pflag.FlagSet) {
@@ -28,6 +29,9 @@ func (f *dashboardFlags) add(fs *pflag.FlagSet) {
 			"X-Forwarded-Email; it must remove that header from clients' requests (default: off)")
 	fs.BoolVar(&f.ownersEditInvoices, "owners-mend-invoices", false,
 		"allow account owners to void and credit their invoices in the dashboard: only if all accounts are your own")
+	fs.StringVar(&f.seller, "invoice-seller", "",
+		"your name and address as invoices in the dashboard show them, such as 'Example Ltd; 1 Main Street; Dublin' "+
+			"(default: none)")
 }
 
 // check refuses flags that would have no effect.
@@ -54,6 +58,9 @@ func (a *app) mount(s checkedFlags, api *httpapi.API, c dashboard.Config, at str
 	c.Secure = strings.HasPrefix(c.PublicURL, "https://")
 	c.TrustedProxies, c.TrustedUserHeader = s.proxies, a.serving.dashboard.userHeader
 	c.OwnersEditInvoices = a.serving.dashboard.ownersEditInvoices
+	for line := range strings.SplitSeq(a.serving.dashboard.seller, ";") {
+		c.Seller = strings.TrimSpace(c.Seller + "\n" + strings.TrimSpace(line))
+	}
 	c.Ports = a.webPorts()
 	if s.mail != nil {
 		c.Mail = s.mail.Send

@@ -93,7 +93,11 @@ func (d *dashboard) showInvoice(r *http.Request) (any, error) {
 		Notes                []billing.Note
 		CreditableCents      int64 // the amount that can still be credited, in cents
 		Creditable, Voidable bool  // by the visitor
+		Seller               []string
 	}{}
+	if d.Seller != "" {
+		data.Seller = strings.Split(d.Seller, "\n")
+	}
 	stateOf(r).title = "Invoice " + id
 	var notes []billing.Note
 	err := runParallel(

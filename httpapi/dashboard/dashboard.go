@@ -72,6 +72,8 @@ type Config struct {
 	// OwnersEditInvoices lets owners void and credit invoices of their account, for servers whose accounts all
 	// belong to one organization: elsewhere a customer could declare his own invoice void.
 	OwnersEditInvoices bool
+	// Seller is the name and address of the operator, as invoices have it, in lines. Empty leaves it out.
+	Seller string
 	// AllowHTTP and Ports are those of the Channels of package notify.
 	AllowHTTP bool
 	Ports     []uint16

@@ -301,7 +301,7 @@ func TestActivity(t *testing.T) {
 
 // The owner turns overage on with a budget, and corrects invoices if the server lets owners do so.
 func TestBilling(t *testing.T) {
-	h, own, _ := newSeededFixture(t)
+	h, own, _ := newSeededFixture(t, func(c *Config) { c.Seller = "Example Ltd\n1 Main Street" })
 	b := h.owner()
 	page := b.get("/dashboard/billing")
 	assert.Contains(t, page.words("main"), "29.00 EUR per month")
@@ -320,8 +320,14 @@ func TestBilling(t *testing.T) {
 	assert.EqualValues(t, 2550, *account.OverageBudgetCents)
 	b.follow("/dashboard/billing/overage", "overage_budget_cents", "")
 
+	assert.Contains(t, page.words("main"), "keep going at 1.00 EUR per 1,000 credits")
+	assert.Contains(t, page.words("main"), "Estimate for November 2026, based on usage so far.")
 	at := "/dashboard/billing/2026-10"
 	invoice := b.get(at)
+	wellFormed(t, "invoice", invoice)
+	assert.Contains(t, invoice.words(".parties"), "From Example Ltd 1 Main Street Billed to "+hostileName)
+	assert.Contains(t, invoice.words(".parties"), "Period October 2026")
+	assert.Equal(t, 0, invoice.Find(".card .screen form, .card form").Length(), "what is printed has no forms")
 	assert.Contains(t, invoice.words("table"), "Total 6 of 50,000 credits used")
 	assert.Contains(t, invoice.words(".badge"), "draft")
 	h.advance(2 * time.Hour)

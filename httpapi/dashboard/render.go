@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -165,6 +166,9 @@ func (d *dashboard) templateFuncs() template.FuncMap {
 		"ago":         d.formatDistance,
 		"day":         func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
 		"money":       formatMoney,
+		"monthName":   monthName,
+		"thousand":    thousandCents,
+		"taxRate":     formatTaxRate,
 		"count":       formatCount,
 		"finding":     d.findingTitle,
 		"duration":    phrase.Duration,
@@ -208,6 +212,17 @@ func formatMoney(cents int64, currency string) string {
 		sign, cents = "-", -cents
 	}
 	return message.NewPrinter(language.English).Sprintf("%s%d.%02d %s", sign, cents/100, cents%100, currency)
+}
+
+// thousandCents is what a thousand credits cost beyond the allowance, for a rate of a plan.
+func thousandCents(rate int64) int64 { return rate * 1000 / metering.MicrosPerCent }
+
+// monthName writes a month, such as November 2026.
+func monthName(p metering.Period) string { return fmt.Sprintf("%s %d", p.Month, p.Year) }
+
+// formatTaxRate writes hundredths of a percent, such as 19% and 7.7%.
+func formatTaxRate(basisPoints int) string {
+	return strconv.FormatFloat(float64(basisPoints)/100, 'f', -1, 64) + "%"
 }
 
 // formatTime writes an instant in UTC, and in words how far away it is. A zero or nil time is a dash.

@@ -48,3 +48,8 @@ async function poll(part) {
   }
 }
 document.querySelectorAll("[data-poll]").forEach(poll);
+
+for (const button of document.querySelectorAll("[data-print]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => { print(); });
+}
