@@ -48,11 +48,22 @@ func newEntry(text, predicate string, args ...any) entry {
 // MonthlySum is the maximum cost of the new domains in a month.
 func (a *addition) MonthlySum() int64 { return int64(len(a.New)) * a.MonthlyCredits }
 
+// Faults are the entries to correct, or to remove: where nothing was added, also those that are skipped.
+func (a *addition) Faults() []entry {
+	if len(a.New) > 0 || a.IsPreview {
+		return a.Refused
+	}
+	return slices.Concat(a.Refused, a.Skipped)
+}
+
 // Named are the first of some entries.
 func (*addition) Named(list []entry) []entry { return list[:min(len(list), maxNamed)] }
 
 // Unnamed is how many more there are.
 func (*addition) Unnamed(list []entry) int { return max(0, len(list)-maxNamed) }
+
+// EntryRows is the height of the field with so many entries.
+func (*domainsPage) EntryRows(entries int) int { return min(max(4, entries+1), 16) }
 
 // readEntries replaces the text and the file of a form that adds domains by their entries.
 func readEntries(r *http.Request) error {
@@ -271,9 +282,8 @@ func (d *dashboard) addEntries(r *http.Request, add func(
 
 // additionFault is the fault of the field with the entries: the reason itself where there is one entry.
 func additionFault(a *addition) error {
-	bad := slices.Concat(a.Refused, a.Skipped)
 	fault := &metering.FieldError{Field: "domain"}
-	switch {
+	switch bad := a.Faults(); {
 	case len(bad) == 1 && len(a.New) == 0:
 		fault.Reason = bad[0].Sentence
 	case len(a.Refused) == 0:

@@ -61,7 +61,7 @@ func TestDomains(t *testing.T) {
 	require.Len(t, names, 3)
 	assert.Contains(t, names, "bücher.example")
 	assert.Contains(t, list.words(".credits"), "credits left this month")
-	assert.Contains(t, list.words("table.domains"), "certificate 2027-01-16")
+	assert.Contains(t, list.words("table.domains"), "in 61 days certificate")
 	assert.Contains(t, list.words("table.domains"), "good.example ✔ No problems found")
 
 	found := b.get("/dashboard?q=BÜCH")
