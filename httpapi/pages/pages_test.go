@@ -285,7 +285,7 @@ func TestServing(t *testing.T) {
 	s := shared()
 	for _, path := range allPaths(s) {
 		plain := get(s, "GET", path)
-		require.Equal(t, "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; "+
+		require.Equal(t, "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; "+
 			"base-uri 'none'; frame-ancestors 'none'", plain.Header().Get("Content-Security-Policy"))
 		require.Equal(t, "nosniff", plain.Header().Get("X-Content-Type-Options"))
 		require.Equal(t, "public, no-cache", plain.Header().Get("Cache-Control"))
