@@ -46,16 +46,17 @@ func (ep Endpoint) Curl(fields []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	command := `curl "$DIAG_SERVER` + target + `" -H "Authorization: Bearer $DIAG_KEY"`
+	const next = " \\\n  "
+	command := `curl "$DIAG_SERVER` + target + `"` + next + `-H "Authorization: Bearer $DIAG_KEY"`
 	if ep.HasBody() {
 		if p := requestFieldsOf(ep.Operation.fields()); len(p.path.fields)+len(p.query.fields) == 0 {
 			body = fields // in the order of its author
 		}
 		quoted := strings.ReplaceAll(string(body), "'", `'\''`)
-		command += " \\\n  -H 'Content-Type: application/json' -d '" + quoted + "'"
+		command += next + "-H 'Content-Type: application/json'" + next + "-d '" + quoted + "'"
 	}
 	if ep.ReturnsImage() {
-		command += " \\\n  --output image"
+		command += next + "--output image"
 	}
 	return command, nil
 }

@@ -41,7 +41,7 @@ func TestGoCalls(t *testing.T) {
 
 // The commands of the documentation are requests that the server decodes.
 func TestCurl(t *testing.T) {
-	command := regexp.MustCompile(`(?s)^curl "\$DIAG_SERVER(/public/v1/[^"]+)" -H "Authorization: Bearer \$DIAG_KEY"` +
+	command := regexp.MustCompile(`(?s)^curl "\$DIAG_SERVER(/public/v1/[^"]+)" \\\n  -H "Authorization: Bearer \$DIAG_KEY"` +
 		`( .*-d '(.*)')?( .*--output image)?$`)
 	s := newServer(Config{Gate: newAPI(t, "self", nil).gate}, endpoints)
 	for _, ep := range endpoints {

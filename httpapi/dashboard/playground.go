@@ -325,14 +325,17 @@ func (d *dashboard) newResult(loaded *run, op operation, token string) (*result,
 	if err != nil || v == nil {
 		return shown, err
 	}
-	o := render.HTMLOptions{ID: "result-"}
+	o := render.HTMLOptions{ID: "result-", Docs: findingDocs}
 	if loaded.Operation != "" {
-		o.Title, o.Docs = op.Name(), op.Docs()
+		o.Title = op.Name()
 	}
 	shown.Shares = shareForms(loaded, v)
 	shown.Report, err = viewAsHTML(v, o)
 	return shown, err
 }
+
+// findingDocs is the folder of the pages of findings in the documentation.
+const findingDocs = "/docs/findings/"
 
 // viewAsHTML is a view as part of a page, below the heading of that.
 func viewAsHTML(v *view.View, o render.HTMLOptions) (template.HTML, error) {

@@ -185,7 +185,7 @@ func (d *dashboard) showShared(r *http.Request) (any, error) {
 	o := render.HTMLOptions{Title: s.Title}
 	method := "All checks of mail, DNS, website, registration and blocklists that apply to the domain were run."
 	if op, ok := d.operation(s.Title); ok {
-		o.Docs, method = op.Docs(), op.Description()
+		o.Docs, method = findingDocs, op.Description()
 	}
 	report, err := viewAsHTML(s.View, o)
 	return &sharedPage{s, method, report}, err

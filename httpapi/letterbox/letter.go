@@ -260,7 +260,7 @@ func (b *Box) analyze(ctx context.Context, local string, d *delivery, text []byt
 		return ""
 	}
 	var page strings.Builder
-	o := render.HTMLOptions{Title: "mail/header-analyze", Level: 2, Docs: "/docs/mail/header-analyze"}
+	o := render.HTMLOptions{Title: "mail/header-analyze", Level: 2, Docs: "/docs/findings/"}
 	if err := render.HTML(&page, r.ForSender().View(), o); err != nil {
 		b.Log.Error("writing a report", "error", err)
 		return ""

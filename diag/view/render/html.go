@@ -24,7 +24,7 @@ import (
 type HTMLOptions struct {
 	Title string // name of the operation, behind the subject
 	Level int    // of the heading with the subject, 1 to 4; 0 means 1
-	Docs  string // page whose anchors are the codes of findings, such as /docs/spf/lookup; may be empty
+	Docs  string // before the code of a finding in the address of its page, such as /docs/findings/; may be empty
 	ID    string // before all ids, so that several views can be on a page
 }
 

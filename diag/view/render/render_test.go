@@ -34,7 +34,7 @@ var writers = map[string]func(io.Writer, *view.View) error{
 	"md":  func(w io.Writer, v *view.View) error { return render.Markdown(w, v, "spf/lookup") },
 	"svg": func(w io.Writer, v *view.View) error { return render.SVG(w, v.Drawing, "") },
 	"html": func(w io.Writer, v *view.View) error {
-		return render.Page(w, v, render.HTMLOptions{Title: "spf/lookup", Docs: "https://docs.example/spf/lookup"})
+		return render.Page(w, v, render.HTMLOptions{Title: "spf/lookup", Docs: "https://docs.example/findings/"})
 	},
 }
 
@@ -100,7 +100,7 @@ func harmlessSVG(t testing.TB, text string) {
 var attributes = strings.Fields(`lang charset http-equiv content name id class role aria-label aria-labelledby aria-hidden scope href
 	viewBox preserveAspectRatio width height xmlns font-family font-size x y rx cx cy r d`)
 
-var links = regexp.MustCompile(`^(#|https://docs\.example/spf/lookup#)[a-z0-9._-]*$`)
+var links = regexp.MustCompile(`^(#|https://docs\.example/findings/)[a-z0-9._-]*$`)
 
 func harmlessHTML(t testing.TB, text string) {
 	elements := strings.Fields(`html head meta title style body main section header h1 h2 h3 span small p dl div dt dd a table caption thead tr td th
