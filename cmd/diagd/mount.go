@@ -74,7 +74,7 @@ func (a *app) mount(s checkedFlags, api *httpapi.API, c dashboard.Config, at str
 	pages := dashboard.New(c)
 	front := httpapi.Front{API: api, Log: s.log, Requests: c.Budget.Requests, Exempt: s.sharedPeers()}
 	front.Parts = map[string]http.Handler{
-		"dashboard": pages, "r": pages, "mcp": agent.New(agent.Config{
+		"dashboard": pages, "r": pages, "badge": pages, "mcp": agent.New(agent.Config{
 			API: api, PublicURL: c.PublicURL, Clock: a.clock, Version: buildinfo.Read().Version, Log: s.log,
 		}),
 		"unsubscribe": api.LimitGuesses(notify.Unsubscribe{Channels: notify.Channels{Store: c.Store, Clock: c.Clock}}),

@@ -33,7 +33,8 @@ type route struct {
 // onPaths are samples of what patterns leave open.
 var onPaths = strings.NewReplacer("{domain}", "example.com", "{operation...}", "text/lower",
 	"{token}", strings.Repeat("a", 26), "{invoice}", "2026-10", "{share}", "shr_aaaaaaaa", "{profile}", "spf_aaaaaaaa",
-	"{id}", "key_aaaaaaaa", "{finding}", "spf.record.missing", "{type}", "Finding")
+	"{id}", "key_aaaaaaaa", "{finding}", "spf.record.missing", "{type}", "Finding",
+	"{file}", "example.com.svg?share=a")
 
 // onDashboard are its pages: what they need, the pattern, and a sample of a form.
 var onDashboard = [][3]string{
@@ -99,6 +100,7 @@ var onDashboard = [][3]string{
 	{"session", "POST /dashboard/shares", "token=a&result=a"},
 	{"session", "POST /dashboard/shares/{share}/withdraw"},
 	{"nothing", "GET /r/{token}"},
+	{"nothing", "GET /badge/{file}"},
 	{"nothing", "/"}, // reports that there is no such page
 	{"nothing", "GET /dashboard/style.css"},
 	{"nothing", "GET /dashboard/icon.svg"},
@@ -227,7 +229,7 @@ func TestRoutes(t *testing.T) {
 	}
 	for first, part := range front.Parts {
 		switch first {
-		case "r": // the pages that the dashboard has
+		case "r", "badge": // the pages that the dashboard has
 			require.Equal(t, front.Parts["dashboard"], part)
 		case "mcp":
 			has("listen", part, "/"+first)

@@ -544,7 +544,7 @@ func (w *walk) judge(s step, a *replies) {
 	if a.last.status == 0 || s.route.method == http.MethodHead {
 		return
 	}
-	assert.Regexp(w.t, `<h1|"message"|Wait`, a.last.body, "%s: %d says nothing", s, a.last.status)
+	assert.Regexp(w.t, `<h1|"message"|Wait|not shared`, a.last.body, "%s: %d says nothing", s, a.last.status)
 	if a.last.status == http.StatusTooManyRequests || a.last.status == http.StatusServiceUnavailable {
 		assert.NotEmpty(w.t, a.last.header.Get("Retry-After"), "%s: %d", s, a.last.status)
 	}

@@ -4,7 +4,8 @@
 //	pages := dashboard.New(dashboard.Config{Store: store, API: api, PublicURL: "https://api.example.com"})
 //	mux.Handle("/dashboard/", pages)
 //
-// It answers for /dashboard, all below it, and /r/{token}, where results are shared.
+// It answers for /dashboard, all below it, /r/{token}, where results are shared, and /badge/DOMAIN.svg, which shows the
+// state of a shared result in other pages.
 //
 // Pages are html/template, one style sheet, and no script. Every page is a row of one table: who may see it, what it
 // shows, and for changes their name in the log. All actions of a page use the functions behind the commands of diagd,
@@ -157,7 +158,7 @@ func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // whose encoding matters is never redirected: decoded, it might lead to another site.
 func cleanPath(u *url.URL) string {
 	clean := path.Clean(u.Path)
-	isOurs := strings.HasPrefix(clean+"/", "/dashboard/") || strings.HasPrefix(clean, "/r/")
+	isOurs := strings.HasPrefix(clean+"/", "/dashboard/") || strings.HasPrefix(clean, "/r/") || strings.HasPrefix(clean, "/badge/")
 	if clean == u.Path || !isOurs || u.RawPath != "" {
 		return ""
 	}

@@ -195,7 +195,7 @@ func (d *dashboard) checkDomain(r *http.Request) (string, error) {
 // checkOnce runs checks of a domain, once for each token, and leads to the page of the result.
 func (d *dashboard) checkOnce(r *http.Request, path, domain string, t target.Target, o target.Options) (string, error) {
 	return d.runOnce(r, path, func(ctx context.Context, account metering.AccountID) *run {
-		started := &run{Domain: domain, At: d.now()}
+		started := &run{Domain: domain, Path: path, At: d.now()}
 		key, err := d.admin().ServiceKey(ctx, account, actor)
 		if err == nil {
 			call := func(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error) {

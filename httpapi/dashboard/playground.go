@@ -89,6 +89,7 @@ func (d *dashboard) readForm(r *http.Request, op operation) (fields []byte, rele
 type run struct {
 	Operation string              `json:"operation,omitempty"`
 	Domain    string              `json:"domain,omitempty"`
+	Path      string              `json:"path,omitempty"`   // of the page that a check of a domain was started on
 	Fields    json.RawMessage     `json:"fields,omitempty"` // of the request; absent where they are too long to keep
 	At        time.Time           `json:"at"`
 	Took      time.Duration       `json:"took"`
@@ -189,7 +190,8 @@ type result struct {
 	op     operation
 	Token  string // by which it is kept
 	Shares []shareForm
-	Link   string // to the share that was just made; empty without one
+	Link   string     // to the share that was just made; empty without one
+	Badge  *badgeCode // of that share; nil without one
 	Report template.HTML
 }
 
@@ -313,7 +315,7 @@ func (d *dashboard) loadOutcome(r *http.Request, op operation, belongs func(*run
 		o.Result, err = d.newResult(loaded, op, token)
 	}
 	if err == nil {
-		o.Result.Link, err = d.sharedLink(r)
+		o.Result.Link, o.Result.Badge, err = d.sharedLink(r)
 	}
 	return o, err
 }

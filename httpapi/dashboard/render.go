@@ -80,6 +80,7 @@ func (d *dashboard) render(w http.ResponseWriter, r *http.Request, name string, 
 			}
 			return nil
 		}
+		w.WriteHeader(s.status)
 		_, _ = w.Write(f.data) // an error means that the browser has gone
 		return nil
 	}

@@ -110,6 +110,7 @@ func (d *dashboard) pageTable() []*page {
 			newForm(developer, "/dashboard/shares", "share create", "Link created.", "for", "token result", d.createShare),
 			newForm(developer, "/dashboard/shares/{share}/withdraw", "share withdraw", "Link revoked.", "", "",
 				d.revokeShare)),
+		newPage(public, "/badge/{file}", "Badge", "", "", d.showBadge).withForms(),
 		newPage(public, "/r/{token}", "Shared result", "", "shared", d.showShared).withForms(),
 	)
 }

@@ -34,6 +34,8 @@ type share struct {
 	Title string     `json:"title"` // what was run, such as the name of an operation
 	At    time.Time  `json:"at"`    // when it was checked
 	View  *view.View `json:"view,omitempty"`
+	// Domain is that of all checks of a domain; empty for other results, which have no badge.
+	Domain string `json:"domain,omitempty"`
 	// Withdrawn means that the share is no longer visible. Its view is deleted.
 	Withdrawn bool `json:"withdrawn,omitempty"`
 
@@ -86,14 +88,14 @@ func (d *dashboard) findShare(ctx context.Context, token string) (share, error) 
 }
 
 // sharedLink returns the link that was just made to the result that a page shows, and empty without one: its token is
-// not available later.
-func (d *dashboard) sharedLink(r *http.Request) (string, error) {
+// not available later. With a badge it returns that, too.
+func (d *dashboard) sharedLink(r *http.Request) (string, *badgeCode, error) {
 	token := r.URL.Query().Get("shared")
 	if token == "" {
-		return "", nil
+		return "", nil, nil
 	}
-	_, err := d.findShare(r.Context(), token)
-	return d.origin(r) + "/r/" + token, err
+	s, err := d.findShare(r.Context(), token)
+	return d.origin(r) + "/r/" + token, newBadgeCode(d.origin(r), token, &s), err
 }
 
 // showShares lists the links of the account.
@@ -126,14 +128,14 @@ func (d *dashboard) createShare(r *http.Request) (string, error) {
 		return "", metering.ErrNotFound
 	}
 	s := &share{Title: cmp.Or(loaded.Operation, "all checks of a domain"), At: loaded.At,
-		View: withoutResolver(v, loaded.Operation)}
+		View: withoutResolver(v, loaded.Operation), Domain: loaded.Domain}
 	if recipient := r.PostForm.Get("for"); recipient != "" {
 		if s.View = fixesFor(v, recipient); s.View == nil {
 			return "", &refusedError{"There is nothing for this recipient to fix."}
 		}
-		s.Title = "what to fix"
+		s.Title, s.Domain = "what to fix", ""
 	}
-	page := "/dashboard/domains/" + loaded.Domain
+	page := cmp.Or(loaded.Path, domainPath(loaded.Domain))
 	if op, known := d.operation(loaded.Operation); known {
 		page = op.Page()
 	}
@@ -163,6 +165,7 @@ type sharedPage struct {
 	share
 	Method string // when and how this was checked
 	Report template.HTML
+	Badge  *badgeCode // nil without one
 }
 
 // showShared shows a share to a visitor with the link.
@@ -188,7 +191,7 @@ func (d *dashboard) showShared(r *http.Request) (any, error) {
 		o.Docs, method = findingDocs, op.Description()
 	}
 	report, err := viewAsHTML(s.View, o)
-	return &sharedPage{s, method, report}, err
+	return &sharedPage{s, method, report, newBadgeCode(d.origin(r), r.PathValue("token"), &s)}, err
 }
 
 // A shareForm makes a link.
