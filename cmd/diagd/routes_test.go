@@ -60,6 +60,7 @@ var onDashboard = [][3]string{
 	{"session", "GET /dashboard/usage"},
 	{"session", "GET /dashboard/usage.csv"},
 	{"session", "GET /dashboard/activity"},
+	{"session", "GET /dashboard/activity.csv"},
 	{"session", "GET /dashboard/billing"},
 	{"session", "POST /dashboard/billing/overage", "overage=on&overage_budget_cents=1000"},
 	{"session", "GET /dashboard/billing/{invoice}"},

@@ -3,24 +3,29 @@ package dashboard
 import (
 	"context"
 	"fmt"
-	"github.com/diagkit/diagkit/diag/kit"
-	"maps"
+	"html/template"
+	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
 )
 
 const (
-	// maxAccountRequests is how many requests of an account are kept, and rememberedAccounts of how many accounts.
-	maxAccountRequests  = 500
-	maxActivityAccounts = 2_000
-	// maxActivityRows bounds how many requests the page shows.
-	maxActivityRows = 200
+	// maxActivityRows bounds how many requests a page shows, and maxActivityBytes how many bytes of HTML they take.
+	maxActivityRows  = 50
+	maxActivityBytes = 38 << 10
+	// maxActivityFile bounds how many requests a file has.
+	maxActivityFile = 10_000
+	// maxSearched bounds how many charges are read in search of a part of an ID, which takes some 100 ms.
+	maxSearched = 20_000
+	// minIDPart is the shortest part of an ID that is searched, without "req_".
+	minIDPart = 4
 )
 
 // keyNames returns the names of keys of an account; each id may come often.
@@ -40,165 +45,235 @@ func (d *dashboard) keyNames(
 	return names, nil
 }
 
-// An Activity keeps in memory the outcome of the last requests of each account, including refusals and errors, which
-// no ledger holds. It is local to a process, and bounded. The zero value is ready for use.
-type Activity struct {
-	mu       sync.Mutex
-	since    time.Time
-	accounts map[metering.AccountID]*ring
+// A requestSearch is what is searched among the requests of a selection.
+type requestSearch struct {
+	selection
+	ID     string            // a request ID or a part of one, as it was typed
+	Before string            // likewise a time
+	Faults map[string]string // of both, by field
+
+	account metering.AccountID
+	part    string    // of the ID that is searched; empty for all
+	before  time.Time // of the requests; zero: now
 }
 
-// ring is the last requests of an account. Once there are as many as are remembered, the next one takes the place of
-// the oldest.
-type ring struct {
-	list        []httpapi.Observation
-	next        int  // the place of the oldest, and of the next one
-	overwritten bool // there were more
+// parseSearch reads the address of a page.
+func (d *dashboard) parseSearch(r *http.Request) (s requestSearch, err error) {
+	if s.selection, err = d.parseSelection(r); err != nil {
+		return s, err
+	}
+	query := r.URL.Query()
+	s.ID, s.Before = strings.TrimSpace(query.Get("id")), strings.TrimSpace(query.Get("before"))
+	s.account, s.Faults, s.part = sessionOf(r).Account.ID, map[string]string{}, strings.ToLower(s.ID)
+	if s.ID != "" && len(strings.TrimPrefix(s.part, requestPrefix)) < minIDPart {
+		s.Faults["id"] = fmt.Sprintf("must have at least %d characters after %s", minIDPart, requestPrefix)
+		s.part = ""
+	}
+	var fault string
+	if s.before, fault = parseBefore(s.Before); fault != "" {
+		s.Faults["before"] = fault
+	}
+	return s, nil
 }
 
-func (r *ring) add(o httpapi.Observation) {
-	if len(r.list) < maxAccountRequests {
-		r.list = append(r.list, o)
-		return
-	}
-	r.list[r.next], r.overwritten = o, true
-	r.next = (r.next + 1) % maxAccountRequests
+// requestPrefix begins the ID of a request, which has requestLength characters; see [metering.NewRequestID].
+const (
+	requestPrefix = "req_"
+	requestLength = 30
+)
+
+// isWhole reports whether a whole ID is searched.
+func (s requestSearch) isWhole() bool {
+	return strings.HasPrefix(s.part, requestPrefix) && len(s.part) == requestLength
 }
 
-// lastAt is when the last request was. There is one.
-func (r *ring) lastAt() time.Time { return r.list[(r.next+len(r.list)-1)%len(r.list)].At }
+// Filtered reports whether anything but the range is chosen.
+func (s requestSearch) Filtered() bool { return s.selection.Filtered() || s.ID != "" || s.Before != "" }
 
-// Observe is for [httpapi.Config.Observe]. What belongs to no account is not remembered.
-func (a *Activity) Observe(o httpapi.Observation) {
-	if o.Account == "" {
-		return
+// URL is [selection.URL], with what is searched.
+func (s requestSearch) URL(path string, changes ...string) string {
+	return s.selection.URL(path, append([]string{"id", s.ID, "before", s.Before}, changes...)...)
+}
+
+// Tabs are the ranges, and the month.
+func (s requestSearch) Tabs() []rangeTab { return s.selection.tabs(s.URL) }
+
+func (s requestSearch) matches(o httpapi.Observation) bool {
+	return s.selection.matches(o) && strings.Contains(o.RequestID, s.part) && (s.before.IsZero() || o.At.Before(s.before))
+}
+
+// foundRequests are the newest that a search has found.
+type foundRequests struct {
+	list     []httpapi.Observation // the newest first
+	searched time.Time             // where the search of a part of an ID stopped; zero: at the end
+	since    time.Time             // from which on failures are remembered; zero: none are
+}
+
+// findRequests returns the newest requests of a search before an instant, if that is not zero: at least so many, if
+// there are. Of one that is charged and remembered, what is remembered counts, which is more.
+func (d *dashboard) findRequests(ctx context.Context, s requestSearch, end time.Time, want int) (
+	found foundRequests, err error,
+) {
+	isBefore := func(o httpapi.Observation) bool { return end.IsZero() || o.At.Before(end) }
+	recorded, since := d.Activity.Requests(s.account)
+	recorded = slices.DeleteFunc(recorded, func(o httpapi.Observation) bool { return !s.matches(o) })
+	found.since = since
+	isRecorded := map[string]bool{}
+	for _, o := range recorded {
+		isRecorded[o.RequestID] = true
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.accounts == nil {
-		a.accounts, a.since = map[metering.AccountID]*ring{}, o.At
+	if s.HasCharges() {
+		err = d.findCharges(ctx, s, end, want, isRecorded, &found)
 	}
-	r := a.accounts[o.Account]
-	if r == nil {
-		if len(a.accounts) >= maxActivityAccounts {
-			a.evictOldest()
+	for _, o := range recorded {
+		if isBefore(o) && !o.At.Before(found.searched) {
+			found.list = append(found.list, o)
 		}
-		r = new(ring)
-		a.accounts[o.Account] = r
 	}
-	r.add(o)
+	slices.SortStableFunc(found.list, func(a, b httpapi.Observation) int { return b.At.Compare(a.At) })
+	return found, err
 }
 
-// evictOldest forgets the account that has been silent for the longest time.
-func (a *Activity) evictOldest() {
-	delete(a.accounts, slices.MinFunc(slices.Collect(maps.Keys(a.accounts)), func(x, y metering.AccountID) int {
-		return a.accounts[x].lastAt().Compare(a.accounts[y].lastAt())
-	}))
-}
-
-// Requests are those of an account that are remembered, the newest first, and since when there can be any.
-func (a *Activity) Requests(account metering.AccountID) (list []httpapi.Observation, since time.Time) {
-	if a == nil {
-		return nil, time.Time{}
+// findCharges adds the newest charges of a search but those that are remembered.
+func (d *dashboard) findCharges(
+	ctx context.Context, s requestSearch, end time.Time, want int, isRecorded map[string]bool, found *foundRequests,
+) error {
+	f := s.filter(s.account)
+	f.Newest, f.Before, f.Limit = true, end, want+len(isRecorded)
+	if s.isWhole() {
+		f.RequestID = s.part
+	} else if s.part != "" {
+		f.Limit = maxSearched
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	since = a.since
-	if r := a.accounts[account]; r != nil {
-		list = slices.Concat(r.list[r.next:], r.list[:r.next])
-		if r.overwritten {
-			since = list[0].At
+	read := 0
+	for e, err := range d.Store.Entries(ctx, f) {
+		if err != nil {
+			return err
+		}
+		read++
+		if strings.Contains(e.RequestID, s.part) && !isRecorded[e.RequestID] {
+			found.list = append(found.list, observationOf(e))
+		}
+		if len(found.list) == want {
+			return nil
+		}
+		if read == maxSearched && s.part != "" {
+			found.searched = e.At.Add(time.Microsecond) // others may be of the same instant
 		}
 	}
-	slices.Reverse(list)
-	return list, since
+	return nil
 }
 
-// A requestFilter holds the criteria for requests; empty fields match all.
-type requestFilter struct {
-	ID, Operation, Code string
-	Key                 metering.KeyID
-	Before              string // as it was typed
-	before              time.Time
-}
-
-func (s requestFilter) isEmpty() bool { return s == requestFilter{} }
-
-func (s requestFilter) matches(r httpapi.Observation) bool {
-	return (s.ID == "" || r.RequestID == s.ID) && (s.Operation == "" || strings.Contains(r.Endpoint, s.Operation)) &&
-		(s.Code == "" || strings.EqualFold(r.Code, s.Code)) && (s.Key == "" || r.Key == s.Key) &&
-		(s.before.IsZero() || r.At.Before(s.before))
+func observationOf(e metering.Entry) httpapi.Observation {
+	return httpapi.Observation{
+		At: e.At, RequestID: e.RequestID, Endpoint: e.Endpoint, Key: e.Key, Code: codeOK, Credits: e.Credits,
+	}
 }
 
 // activityPage is the data of the page.
 type activityPage struct {
-	requestFilter
-	Month         metering.Period
-	Months        []metering.Period
-	Keys          []metering.Key // to choose from; none if there are more than a page of them
+	requestSearch
 	Names         map[string]string
 	Requests      []httpapi.Observation
-	RecordedSince time.Time // from which on requests are remembered; zero: none are
-	MaxRows       int       // how many are shown at most
-	Fault         string    // of the time that was typed
-	Filtered      bool      // for certain requests
+	RecordedSince time.Time // from which on failures are remembered; zero: none are
+	MaxFailures   int       // how many are remembered
+	MaxFile       int       // how many requests a file has
+	Searched      time.Time // where the search of a part of an ID stopped; zero: at the end
 	Newest        string    // the address of the page with the newest; empty on that itself
 	Older         string    // the address of the page with those before
 }
 
 func (d *dashboard) showActivity(r *http.Request) (any, error) {
-	month, err := d.chosenMonth(r)
+	s, err := d.parseSearch(r)
 	if err != nil {
 		return nil, err
 	}
-	account, query := sessionOf(r).Account, r.URL.Query()
-	parameter := func(name string) string { return strings.TrimSpace(query.Get(name)) }
-	a := activityPage{Month: month, Months: d.months(account), MaxRows: maxActivityRows}
-	a.requestFilter = requestFilter{ID: parameter("id"), Operation: strings.Trim(parameter("operation"), "/"),
-		Code: parameter("code"),
-		Key:  metering.KeyID(parameter("key")), Before: parameter("before")}
-	if a.before, a.Fault = parseBefore(a.Before); a.Fault != "" {
-		a.requestFilter.Before = ""
-	}
-	a.Filtered = !a.isEmpty()
-	end := a.before // of the rows that the page shows
+	end := s.before // of the rows that the page shows
 	if older, err := parseCursor(r, "older"); err != nil {
 		return nil, err
 	} else if !older.IsZero() {
 		end = older
 	}
-	recorded, since := d.Activity.Requests(account.ID)
-	a.RecordedSince = since
-	recorded = slices.DeleteFunc(recorded, func(o httpapi.Observation) bool {
-		return metering.PeriodOf(o.At) != month || !a.matches(o)
-	})
-	var charges []httpapi.Observation
+	a := &activityPage{requestSearch: s, MaxFailures: maxAccountFailures, MaxFile: maxActivityFile}
+	var found foundRequests
 	err = runParallel(
-		func() (err error) { a.Keys, err = d.selectableKeys(r.Context(), account.ID); return err },
-		func() (err error) {
-			// Each remembered request may replace a charge, and one more shows whether there are others.
-			charges, err = d.charges(r.Context(), account.ID, month, a.requestFilter, end, maxActivityRows+len(recorded)+1)
-			return err
-		},
+		func() error { return d.loadKeys(r.Context(), s.account, &a.selection) },
+		func() (err error) { found, err = d.findRequests(r.Context(), s, end, maxActivityRows+1); return err },
 	)
 	if err != nil {
 		return nil, err
 	}
-	var last time.Time
-	a.Requests, last = mergeRequests(charges, recorded, end)
+	a.RecordedSince, a.Searched = found.since, found.searched
+	list := found.list
+	a.Names, err = d.keyNames(r.Context(), s.account,
+		kit.Map(list[:min(len(list), maxActivityRows)], func(o httpapi.Observation) metering.KeyID { return o.Key }))
+	n, last := cutPage(len(list), rowsThatFit(list, a.Names), func(i int) time.Time { return list[i].At })
+	a.Requests = list[:n]
+	if last.IsZero() {
+		last = found.searched
+	} else {
+		a.Searched = time.Time{}
+	}
 	a.Newest, a.Older = cursorLinks(r, "older", last)
-	keys := kit.Map(a.Requests, func(o httpapi.Observation) metering.KeyID { return o.Key })
-	a.Names, err = d.keyNames(r.Context(), account.ID, keys)
 	return a, err
 }
 
-// selectableKeys returns all keys of an account, or none if they are more than a page has.
-func (d *dashboard) selectableKeys(ctx context.Context, account metering.AccountID) ([]metering.Key, error) {
-	keys, err := metering.Collect(d.Store.Keys(ctx, metering.KeyFilter{Account: account, Limit: pageSize + 1}))
-	if len(keys) > pageSize {
-		keys = nil
+// rowsThatFit is how many requests fit on a page.
+func rowsThatFit(list []httpapi.Observation, names map[string]string) int {
+	const frame = 700 // the markup of a row, with its IDs
+	left := maxActivityBytes
+	for i, o := range list[:min(len(list), maxActivityRows)] {
+		left -= frame + 2*len(o.Endpoint)
+		for _, text := range []string{names[string(o.Key)], o.Field, o.Message} {
+			left -= len(template.HTMLEscapeString(text))
+		}
+		if left < 0 {
+			return max(1, i)
+		}
 	}
-	return keys, err
+	return maxActivityRows
+}
+
+// activityColumns are those of the file.
+var activityColumns = []string{"time", "request_id", "endpoint", "key", "key_name", "code", "status", "credits",
+	"duration_ms", "ip", "field", "message"}
+
+// showActivityFile sends the newest requests of a search as CSV.
+func (d *dashboard) showActivityFile(r *http.Request) (any, error) {
+	s, err := d.parseSearch(r)
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.findRequests(r.Context(), s, s.before, maxActivityFile)
+	if err != nil {
+		return nil, err
+	}
+	list := found.list[:min(len(found.list), maxActivityFile)]
+	names, err := d.keyNames(r.Context(), s.account, kit.Map(list, func(o httpapi.Observation) metering.KeyID { return o.Key }))
+	return file{media: csvMedia, name: "requests-" + s.name() + ".csv",
+		write: func(w io.Writer) error { return writeRequests(w, list, names) }}, err
+}
+
+func writeRequests(w io.Writer, list []httpapi.Observation, names map[string]string) error {
+	c := newCSV(w)
+	_ = c.Write(activityColumns) // an error stays until Flush
+	for _, o := range list {
+		status, duration, ip := "", "", ""
+		if o.Status > 0 {
+			status = strconv.Itoa(o.Status)
+		}
+		if o.Duration > 0 {
+			duration = strconv.FormatInt(o.Duration.Milliseconds(), 10)
+		}
+		if o.IP.IsValid() {
+			ip = o.IP.String()
+		}
+		_ = c.Write([]string{o.At.UTC().Format("2006-01-02T15:04:05.000Z"), csvText(o.RequestID), csvText(o.Endpoint),
+			string(o.Key), csvText(names[string(o.Key)]), o.Code, status, strconv.FormatInt(o.Credits, 10), duration, ip,
+			csvText(o.Field), csvText(o.Message)})
+	}
+	c.Flush()
+	return c.Error()
 }
 
 // parseBefore reads a time as people write it, in UTC.
@@ -215,54 +290,12 @@ func parseBefore(text string) (time.Time, string) {
 	return time.Time{}, "must be a time such as 2026-11-16 10:30"
 }
 
-// charges returns the newest in the ledger that a filter matches, before an instant if that is set, at most so many.
-func (d *dashboard) charges(
-	ctx context.Context, account metering.AccountID, month metering.Period, s requestFilter, end time.Time, limit int,
-) (list []httpapi.Observation, err error) {
-	if s.Code != "" && !strings.EqualFold(s.Code, "OK") {
-		return nil, nil // refused requests are not charged
-	}
-	for e, err := range d.Store.Entries(ctx, metering.EntryFilter{
-		Account: account, Period: &month, Key: s.Key, RequestID: s.ID, Endpoint: s.Operation, Before: end, Newest: true,
-		Limit: limit,
-	}) {
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, observationOf(e))
-	}
-	return list, nil
-}
-
-func observationOf(e metering.Entry) httpapi.Observation {
-	return httpapi.Observation{
-		At: e.At, RequestID: e.RequestID, Endpoint: e.Endpoint, Key: e.Key, Code: "OK", Credits: e.Credits,
-	}
-}
-
-// mergeRequests are the newest of both, before an instant if that is set, each request once: of one that is
-// remembered more is known. Where there are others before them, last is the instant before which those are.
-func mergeRequests(charges, recorded []httpapi.Observation, end time.Time) (
-	shown []httpapi.Observation, last time.Time,
-) {
-	isRecorded := map[string]bool{}
-	for _, r := range recorded {
-		isRecorded[r.RequestID] = true
-	}
-	charges = slices.DeleteFunc(charges, func(r httpapi.Observation) bool { return isRecorded[r.RequestID] })
-	all := append(recorded, charges...)
-	all = slices.DeleteFunc(all, func(r httpapi.Observation) bool { return !end.IsZero() && !r.At.Before(end) })
-	slices.SortStableFunc(all, func(a, b httpapi.Observation) int { return b.At.Compare(a.At) })
-	n, last := cutPage(len(all), maxActivityRows, func(i int) time.Time { return all[i].At })
-	return all[:n], last
-}
-
 // operationName is an endpoint as people know it, such as spf/lookup.
 func operationName(endpoint string) string {
 	return strings.TrimPrefix(endpoint[strings.IndexByte(endpoint, ' ')+1:], httpapi.Prefix+"/")
 }
 
-// formatLatency returns the duration of a request; empty if unknown.
+// formatLatency returns the duration of a request; a dash if unknown.
 func formatLatency(t time.Duration) string {
 	switch {
 	case t == 0:

@@ -106,7 +106,7 @@ func TestManyKeys(t *testing.T) {
 func TestManyRequests(t *testing.T) {
 	h := newFixture(t)
 	keys := h.manyKeys(h.account.ID, pageSize+2)
-	const many = 3*maxActivityRows + 50
+	const many = 12*maxActivityRows + 25
 	for i := range many {
 		if i%7 == 0 {
 			h.advance(time.Second)
@@ -124,13 +124,14 @@ func TestManyRequests(t *testing.T) {
 	pages := 0
 	for page := b.get("/dashboard/activity"); ; pages++ {
 		wellFormed(t, "a page of requests", page)
-		rows := page.Find("tbody th code")
+		rows := page.Find(".requests .code code")
 		require.LessOrEqual(t, rows.Length(), maxActivityRows)
 		for _, row := range rows.EachIter() {
 			require.False(t, seen[row.Text()], row.Text())
 			seen[row.Text()] = true
 		}
-		assert.NotContains(t, page.words("tbody td[data-label=Key]"), "key_", "keys have their names")
+		assert.NotContains(t, page.words(".requests summary"), "key_", "keys have their names")
+		assert.Less(t, len(page.body), 60<<10)
 		older, more := page.Find("nav.pages a[rel=next]").Attr("href")
 		if !more {
 			break
@@ -138,16 +139,17 @@ func TestManyRequests(t *testing.T) {
 		page = b.get(older)
 	}
 	require.Len(t, seen, many)
-	require.Equal(t, 3, pages)
+	require.Equal(t, many/maxActivityRows, pages, "after the first")
 
 	assert.Equal(t, 1, b.get("/dashboard/activity").Find("input#key").Length(), "more keys than one chooses from")
 	key := string(keys[5].ID)
 	found := b.get("/dashboard/activity?key=" + key)
 	assert.Equal(t, key, found.Find("#key").AttrOr("value", ""))
-	assert.Equal(t, 72, found.Find("tbody tr").Length())
+	assert.Equal(t, maxActivityRows, found.Find(".requests li").Length())
+	assert.Contains(t, found.Find("nav.pages a[rel=next]").AttrOr("href", ""), "key="+key, "links carry the filters")
 	assert.Equal(t, http.StatusNotFound, b.send("GET", "/dashboard/activity?older=yesterday", nil).status)
 	sums := b.get("/dashboard/usage")
-	assert.Equal(t, 9, sums.Find(`tbody th a[href^="/dashboard/keys/"]`).Length())
+	assert.Equal(t, 9, sums.Find(`tbody th a[href*="key=key_"]`).Length())
 }
 
 // Keys with charges are listed some at a time, those that were charged most first.
@@ -158,16 +160,22 @@ func TestManyChargedKeys(t *testing.T) {
 	}
 	b := h.owner()
 	for page, want := range map[int][2]string{1: {"Customer 249 250", "Customer 150 151"}, 3: {"Customer 49 50", "Customer 0 1"}} {
-		p := b.get(fmt.Sprint("/dashboard/usage?month=2026-11&page=", page))
+		p := b.get(fmt.Sprint("/dashboard/usage?month=2026-11&show=keys&page=", page))
 		wellFormed(t, "usage", p)
-		rows := p.Find(`tbody tr:has(th a[href^="/dashboard/keys/"])`)
+		assert.Less(t, len(p.body), 60<<10)
+		rows := p.Find(`tbody tr:has(th a[href*="key=key_"])`)
 		require.Equal(t, map[int]int{1: pageSize, 3: 50}[page], rows.Length())
 		assert.Contains(t, strings.Join(strings.Fields(spaced(rows.First().Html())), " "), want[0])
 		assert.Contains(t, strings.Join(strings.Fields(spaced(rows.Last().Html())), " "), want[1])
 	}
 	h.advance(time.Hour) // and later charges are added
 	h.charge(h.account, metering.Key{ID: "key_00000000000000000000000000", Account: h.account.ID}, "req_late", "dns/lookup", 1000)
-	assert.Contains(t, b.get("/dashboard/usage").words("tbody"), "Customer 0 1,001 2 Customer 249")
+	first := b.get("/dashboard/usage")
+	assert.Contains(t, first.words("tbody"), "Customer 0 1,001 2 0 0 Customer 249")
+	assert.Equal(t, topRows, first.Find(`tbody tr:has(th a[href*="key=key_"])`).Length())
+	assert.Contains(t, first.words("main"), "Show all keys (240 more)")
+	all := b.get(first.Find(`a:contains("Show all keys")`).AttrOr("href", ""))
+	assert.Contains(t, all.words("nav.pages"), "of 250")
 }
 
 // spaced is the text of a row, with a space where a tag is.
@@ -205,8 +213,9 @@ func TestUsageFile(t *testing.T) {
 	b := h.owner()
 	rows := strings.Split(b.get("/dashboard/usage.csv").body, "\r\n")
 	id := string(key.ID)
-	assert.Equal(t, []string{"day,key,endpoint,credits,charges_count", "2026-11-16," + id + ",dns/lookup,11,3",
-		"2026-11-16," + id + ",dns/lookup,64,1", "2026-11-17," + id + ",dns/lookup,52,3", ""}, rows)
+	row := "," + id + ",Customer 1,POST /public/v1/dns/lookup,"
+	assert.Equal(t, []string{"day,key,key_name,endpoint,credits,charges_count", "2026-11-16" + row + "11,3",
+		"2026-11-16" + row + "64,1", "2026-11-17" + row + "52,3", ""}, rows)
 
 	store.cut = true
 	assert.PanicsWithValue(t, http.ErrAbortHandler, func() { b.send("GET", "/dashboard/usage.csv", nil) })
@@ -275,12 +284,13 @@ var listReads = map[string]int64{
 	"/dashboard/domains":         3_000, // likewise
 	"/dashboard/domains.csv":     3_000,
 	"/dashboard/domains/preview": 3_000,
-	"/dashboard/members":         1_000,  // an account has at most 200
-	"/dashboard/sessions":        1_000,  // a member has at most 50
-	"/dashboard/billing":         1_000,  // invoices, one a month, and their changes
-	"/dashboard/spf":             1_000,  // keys of profiles
-	"/dashboard/usage":           1_000,  // sums are read once
-	"/dashboard/usage.csv":       10_000, // is a file of all that is charged
+	"/dashboard/members":         1_000,               // an account has at most 200
+	"/dashboard/sessions":        1_000,               // a member has at most 50
+	"/dashboard/billing":         1_000,               // invoices, one a month, and their changes
+	"/dashboard/spf":             1_000,               // keys of profiles
+	"/dashboard/usage":           1_000,               // sums are read once
+	"/dashboard/usage.csv":       10_000,              // is a file of all that is charged
+	"/dashboard/activity.csv":    2 * maxActivityFile, // is a file of so many requests
 }
 
 // No page of a large account reads or shows more than some hundred rows, however much there is.
@@ -340,8 +350,11 @@ func TestLargeAccount(t *testing.T) {
 			assert.LessOrEqual(t, store.reads.Load(), int64(24), "reads of the store for %s", path+query)
 			if !strings.HasSuffix(p.pattern, ".csv") {
 				assert.Less(t, len(page.body), 300<<10, "bytes of %s", path+query)
+				if p.pattern == "/dashboard/activity" || p.pattern == "/dashboard/usage" {
+					assert.Less(t, len(page.body), 60<<10, "bytes of %s", path+query)
+				}
 				for _, table := range page.Find("table").EachIter() {
-					assert.LessOrEqual(t, table.Find("tbody tr").Length(), maxActivityRows, path+query)
+					assert.LessOrEqual(t, table.Find("tbody tr").Length(), 2*pageSize, path+query)
 				}
 			}
 			walked++
@@ -350,7 +363,7 @@ func TestLargeAccount(t *testing.T) {
 	require.Greater(t, walked, 40)
 	for path, want := range map[string]int{
 		"/dashboard/keys": pageSize, "/dashboard/members": pageSize, "/dashboard/sessions": pageSize, "/dashboard/spf": pageSize,
-		"/dashboard": domainsPageSize, "/dashboard/activity": maxActivityRows, "/dashboard/log": logPageSize,
+		"/dashboard": domainsPageSize, "/dashboard/log": logPageSize,
 		"/dashboard/channels": 1 + deliveriesPageSize, // and the channel
 		"/dashboard/billing":  2 * pageSize,           // invoices, and the newest notes
 	} {

@@ -240,8 +240,7 @@ func TestUsage(t *testing.T) {
 	page := b.get("/dashboard/usage")
 	assert.Contains(t, page.words("dl"), "Used 2,001 of 50,000 credits")
 	assert.Contains(t, page.words("dl"), "Projected by month end 3,")
-	assert.Contains(t, page.words("table:nth-of-type(1)"), "2026-11-16 1,501 2")
-	assert.Contains(t, page.words("table:nth-of-type(1)"), "2026-11-17 500 1")
+	assert.Contains(t, page.words("details table"), "16 Nov 2026 1,501 2 0 0 17 Nov 2026 500 1 0 0")
 	assert.Contains(t, page.words("table"), "spf/lookup 2,000 2")
 	assert.Contains(t, page.words("table"), hostileName+" 2,001 3")
 	assert.Contains(t, b.get("/dashboard/usage?month=2026-10").words("dl"), "Used 6 of 50,000 credits")
@@ -253,10 +252,10 @@ func TestUsage(t *testing.T) {
 	rows, err := csv.NewReader(strings.NewReader(file.body)).ReadAll()
 	require.NoError(t, err)
 	assert.Equal(t, [][]string{
-		{"day", "key", "endpoint", "credits", "charges_count"},
-		{"2026-11-16", string(key.ID), "dns/lookup", "1", "1"},
-		{"2026-11-16", string(key.ID), "spf/lookup", "1500", "1"},
-		{"2026-11-17", string(key.ID), "spf/lookup", "500", "1"},
+		{"day", "key", "key_name", "endpoint", "credits", "charges_count"},
+		{"2026-11-16", string(key.ID), hostileName, "POST /public/v1/dns/lookup", "1", "1"},
+		{"2026-11-16", string(key.ID), hostileName, "POST /public/v1/spf/lookup", "1500", "1"},
+		{"2026-11-17", string(key.ID), hostileName, "POST /public/v1/spf/lookup", "500", "1"},
 	}, rows)
 }
 
@@ -275,9 +274,9 @@ func TestActivity(t *testing.T) {
 	observe(httpapi.Observation{RequestID: "req_theirs", Account: foreign.ID, Endpoint: "dkim/lookup", Code: "OK"})
 	observe(httpapi.Observation{RequestID: "req_nobodys", Endpoint: "dkim/lookup", Code: "INVALID_API_KEY"})
 	page := b.get("/dashboard/activity")
-	assert.Equal(t, 2, page.Find("tbody tr").Length(), "each request once: %s", page.words("tbody"))
-	assert.Contains(t, page.words("tbody tr:nth-child(1)"), "OK 1 42 ms")
-	assert.Contains(t, page.words("tbody"), "QUOTA_EXCEEDED")
+	assert.Equal(t, 2, page.Find(".requests li").Length(), "each request once: %s", page.words(".requests"))
+	assert.Contains(t, page.words(".requests li:nth-child(1) summary"), "OK 1 credit 42 ms")
+	assert.Contains(t, page.words(".requests"), "QUOTA_EXCEEDED")
 	assert.NotContains(t, page.body, "req_theirs")
 	assert.Contains(t, page.words("main"), "kept in memory by this server only")
 	for query, want := range map[string]int{
@@ -286,17 +285,17 @@ func TestActivity(t *testing.T) {
 		"month=2026-10&operation=spf": 3, "before=2026-11-16": 0, "before=2026-11-16T10:30:01Z": 1,
 		"before=2026-11-17+00:00": 2, "month=2026-10&id=req_" + string(own.ID) + "1": 1,
 	} {
-		assert.Equal(t, want, b.get("/dashboard/activity?"+query).Find("tbody tr").Length(), query)
+		assert.Equal(t, want, b.get("/dashboard/activity?"+query).Find(".requests li").Length(), query)
 	}
 	assert.Contains(t, b.get("/dashboard/activity?before=yesterday").words("#before-fault"), "must be a time")
-	for range 2 * maxAccountRequests {
-		observe(httpapi.Observation{RequestID: "req_many", Account: own.ID, Code: "OK"})
+	for range 2 * maxAccountFailures {
+		observe(httpapi.Observation{RequestID: "req_many", Account: own.ID, Code: "RATE_LIMITED"})
 	}
 	list, since := h.dash.Activity.Requests(own.ID)
-	assert.Len(t, list, maxAccountRequests)
+	assert.Len(t, list, maxAccountFailures+1)
 	assert.True(t, since.After(startTime))
 	assert.True(t, slices.IsSortedFunc(list, func(a, b httpapi.Observation) int { return b.At.Compare(a.At) }))
-	assert.Len(t, b.get("/dashboard/activity").Find("tbody tr").Nodes, maxActivityRows)
+	assert.Len(t, b.get("/dashboard/activity").Find(".requests li").Nodes, maxActivityRows)
 }
 
 // The owner turns overage on with a budget, and corrects invoices if the server lets owners do so.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/PuerkitoBio/goquery"
+	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
 	"github.com/diagkit/diagkit/metering/member"
@@ -66,10 +67,11 @@ func (h *fixture) seed(account metering.Account) accountData {
 	return l
 }
 
-// charge settles a charge of a key.
+// charge settles a charge of a key for an operation of the API.
 func (h *fixture) charge(account metering.Account, key metering.Key, request, endpoint string, credits int64) {
 	ctx := h.t.Context()
 	now := h.clock()
+	endpoint = "POST " + httpapi.Prefix + "/" + endpoint
 	caller := &metering.Caller{Key: &key, Account: &account, Plan: new(metering.DefaultPlans()[account.Plan])}
 	begun, err := h.gate.Begin(ctx, caller, metering.Op{RequestID: request, Endpoint: endpoint, Credits: credits, Now: now})
 	require.NoError(h.t, err)

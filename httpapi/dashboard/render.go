@@ -163,6 +163,8 @@ func isLocalPath(path string) bool {
 func (d *dashboard) templateFuncs() template.FuncMap {
 	return template.FuncMap{
 		"timeago":     func(t any) template.HTML { return d.formatTime(t, relativeTime) },
+		"clock":       clock,
+		"textIf":      func(is bool, then, otherwise string) string { return cmp.Or(view.TextIf(is, then), otherwise) },
 		"date":        func(t any) template.HTML { return d.formatTime(t, nil) },
 		"ago":         d.formatDistance,
 		"day":         func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
@@ -256,6 +258,12 @@ func (d *dashboard) formatDistance(t time.Time) template.HTML {
 	t = t.UTC()
 	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, t.Format(time.RFC3339),
 		t.Format("2006-01-02 15:04 UTC"), relativeTime(t.Sub(d.now()))))
+}
+
+// clock writes an instant in few characters, to the second.
+func clock(t time.Time) template.HTML {
+	t = t.UTC()
+	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `">` + t.Format("2 Jan 15:04:05") + "</time>")
 }
 
 // relativeTime describes how far away an instant is.

@@ -99,6 +99,7 @@ func (d *dashboard) pageTable() []*page {
 		newPage(viewer, "/dashboard/usage", "Usage", "Usage", "usage", d.showUsage).withForms(),
 		newPage(viewer, "/dashboard/usage.csv", "Usage", "", "", d.showUsageFile).withForms(),
 		newPage(viewer, "/dashboard/activity", "Activity", "Activity", "activity", d.showActivity).withForms(),
+		newPage(viewer, "/dashboard/activity.csv", "Activity", "", "", d.showActivityFile).withForms(),
 		d.billingPages(), d.channelPages(), d.spfPages(), d.memberPages(), d.sessionPages(),
 		newPage(viewer, "/dashboard/log", "Log", "Log", "log", d.showLog).withForms(),
 		newPage(public, "/dashboard/enter", "Sign in", "", "signin", d.showSignIn).withForms(

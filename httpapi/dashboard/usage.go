@@ -2,19 +2,14 @@ package dashboard
 
 import (
 	"cmp"
-	"context"
-	"encoding/csv"
-	"github.com/diagkit/diagkit/diag/kit"
-	"io"
-	"maps"
 	"net/http"
 	"slices"
-	"strconv"
-	"sync"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/internal/ui"
 	"github.com/diagkit/diagkit/metering"
-	"github.com/diagkit/diagkit/metering/billing"
 )
 
 // maxMonths is how many months there are to choose from: the usual retention of a ledger.
@@ -42,70 +37,244 @@ func (d *dashboard) chosenMonth(r *http.Request) (metering.Period, error) {
 	return p, nil
 }
 
-// usageRows are rows with bars, of which the largest is whole.
-type usageRows []billing.Sum
-
-// Max is the largest.
-func (s usageRows) Max() (most int64) {
-	for _, one := range s {
-		most = max(most, one.Credits)
-	}
-	return most
-}
-
 // percent is a part of a whole; 0 of nothing.
 func percent(part, whole int64) int64 { return min(100, part*100/max(1, whole)) }
 
+// usageCounts are requests by their outcome: charges of the ledger, and failures that this server remembers.
+type usageCounts struct{ Credits, Charged, Refused, Failed int64 }
+
+func (c usageCounts) plusCharges(t metering.Total) usageCounts {
+	c.Credits += t.Credits
+	c.Charged += t.Charges
+	return c
+}
+
+func (c usageCounts) plusFailure(code string) usageCounts {
+	if outcomeOf(code) == codeFailed {
+		c.Failed++
+	} else {
+		c.Refused++
+	}
+	return c
+}
+
+// Errors counts all failures.
+func (c usageCounts) Errors() int64 { return c.Refused + c.Failed }
+
+// Requests counts all requests.
+func (c usageCounts) Requests() int64 { return c.Charged + c.Errors() }
+
+// A usageRow is the counts of an operation, a key, or a part of the range.
+type usageRow struct {
+	Name string
+	usageCounts
+}
+
+// ranked returns counts by name: those with most credits first, then those with most failures.
+func ranked[K ~string](counts map[K]usageCounts) (list []usageRow) {
+	for name, c := range counts {
+		list = append(list, usageRow{string(name), c})
+	}
+	slices.SortFunc(list, func(a, b usageRow) int {
+		return cmp.Or(cmp.Compare(b.Credits, a.Credits), cmp.Compare(b.Errors(), a.Errors()), cmp.Compare(a.Name, b.Name))
+	})
+	return list
+}
+
+// maxCredits is the most credits of a row.
+func maxCredits(rows []usageRow) int64 {
+	if len(rows) == 0 {
+		return 0
+	}
+	return rows[0].Credits
+}
+
+// topRows is how many operations and keys the page shows; a view of its own shows all.
+const topRows = 10
+
+// The views of the page that show all of something, by the parameter show.
+const (
+	showOperations = "operations"
+	showKeys       = "keys"
+)
+
 // usagePage is the data of the page.
 type usagePage struct {
-	Month                    metering.Period
-	Months                   []metering.Period
-	Account                  metering.Account
-	Balance                  metering.Balance
-	Plan                     metering.Plan
-	Forecast                 int64 // credits at the end of the month at the current rate; 0 if unknown
-	OverageCents             int64
-	Days, ByOperation, ByKey usageRows
-	pager                          // of the keys
-	MaxByKey                 int64 // credits of the key that was charged most
-	Names                    map[string]string
+	selection
+	Account      metering.Account
+	Balance      metering.Balance
+	Plan         metering.Plan
+	Forecast     int64 // credits at the end of the month at the current rate; 0 if unknown
+	OverageCents int64
+
+	Show                       string // showOperations or showKeys; empty: the first of both, and the charts
+	Total                      usageCounts
+	Parts                      []usageRow // of the range, in their order
+	Outcomes                   []usageRow // by code, those with most requests first
+	ByOperation, ByKey         []usageRow
+	MoreOperations, MoreKeys   int   // that are not shown
+	MaxByOperation, MaxByKey   int64 // credits of the row that was charged most
+	KeyPager                   pager
+	Names                      map[string]string
+	RecordedSince              time.Time // from which on failures are remembered; zero: none are
+	RequestsChart, CreditChart ui.BarChart
 }
 
 func (d *dashboard) showUsage(r *http.Request) (any, error) {
-	month, err := d.chosenMonth(r)
+	s, err := d.parseSelection(r)
 	if err != nil {
 		return nil, err
 	}
 	account := sessionOf(r).Account
-	stateOf(r).title = "Usage in " + month.String()
-	u := usagePage{Month: month, Months: d.months(account), Account: account}
+	stateOf(r).title = "Usage in " + s.Title()
+	u := &usagePage{selection: s, Account: account}
+	if show := r.URL.Query().Get("show"); show == showOperations || show == showKeys {
+		u.Show = show
+	}
+	failures, since := d.Activity.Requests(account.ID)
+	u.RecordedSince = since
+	failures = slices.DeleteFunc(failures, func(o httpapi.Observation) bool { return o.Code == codeOK || !s.matches(o) })
 	err = runParallel(
-		func() (err error) { u.Balance, err = d.Store.Balance(r.Context(), account.ID, month); return err },
+		func() (err error) { u.Balance, err = d.Store.Balance(r.Context(), account.ID, s.Month); return err },
+		func() error { return d.loadKeys(r.Context(), account.ID, &u.selection) },
 		func() error {
-			return d.withSums(r.Context(), account.ID, month, func(t metering.Sums) {
-				u.Days, u.ByKey = dailySums(t, month, d.now()), billing.Ranked(t.Keys)
-				operations := map[string]metering.Total{}
-				for endpoint, total := range t.Endpoints {
-					name := operationName(endpoint)
-					operations[name] = operations[name].Plus(total)
-				}
-				u.ByOperation = billing.Ranked(operations)
-			})
+			if !s.HasCharges() {
+				u.count(metering.NewSums(0), failures, d.now())
+				return nil
+			}
+			return d.withSums(r.Context(), s.filter(account.ID), func(t metering.Sums) { u.count(t, failures, d.now()) })
 		},
 	)
 	if err != nil {
 		return nil, err
 	}
-	u.MaxByKey = u.ByKey.Max()
-	u.pager, u.ByKey = paginate(r, u.ByKey)
-	u.Names, err = d.keyNames(r.Context(), account.ID, kit.Map(u.ByKey, func(s billing.Sum) metering.KeyID {
-		return metering.KeyID(s.Name)
+	u.cut(r)
+	u.Names, err = d.keyNames(r.Context(), account.ID, kit.Map(u.ByKey, func(row usageRow) metering.KeyID {
+		return metering.KeyID(row.Name)
 	}))
-	u.Plan = d.Plans.In(month)[u.Balance.Plan]
+	u.Plan = d.Plans.In(s.Month)[u.Balance.Plan]
 	u.OverageCents = (u.Balance.OverageMicros + metering.MicrosPerCent/2) / metering.MicrosPerCent
-	u.Forecast = forecast(month, u.Balance.Used, d.now())
+	u.Forecast = forecast(s.Month, u.Balance.Used, d.now())
 	return u, err
 }
+
+// count sums up charges and failures by everything that the page shows.
+func (u *usagePage) count(t metering.Sums, failures []httpapi.Observation, now time.Time) {
+	parts := u.parts(now)
+	operations, keys, codes := map[string]usageCounts{}, map[metering.KeyID]usageCounts{}, map[string]usageCounts{}
+	for hour, total := range t.Hours {
+		if p := partOf(parts, hour); p != nil {
+			p.usageCounts = p.plusCharges(total)
+		}
+	}
+	for endpoint, total := range t.Endpoints {
+		name := operationName(endpoint)
+		operations[name] = operations[name].plusCharges(total)
+		u.Total = u.Total.plusCharges(total)
+	}
+	for key, total := range t.Keys {
+		keys[key] = usageCounts{}.plusCharges(total)
+	}
+	if u.Total.Charged > 0 {
+		codes[codeOK] = u.Total
+	}
+	for _, o := range failures {
+		if p := partOf(parts, o.At); p != nil {
+			p.usageCounts = p.plusFailure(o.Code)
+		}
+		name := operationName(o.Endpoint)
+		operations[name], keys[o.Key] = operations[name].plusFailure(o.Code), keys[o.Key].plusFailure(o.Code)
+		codes[o.Code], u.Total = codes[o.Code].plusFailure(o.Code), u.Total.plusFailure(o.Code)
+	}
+	u.ByOperation, u.ByKey, u.Outcomes = ranked(operations), ranked(keys), ranked(codes)
+	for _, p := range parts {
+		u.Parts = append(u.Parts, p.usageRow)
+	}
+	u.draw(parts)
+}
+
+// cut leaves the rows that the page shows.
+func (u *usagePage) cut(r *http.Request) {
+	u.MaxByOperation, u.MaxByKey = maxCredits(u.ByOperation), maxCredits(u.ByKey)
+	if u.Show == showKeys {
+		u.KeyPager, u.ByKey = paginate(r, u.ByKey)
+	} else if u.MoreKeys = max(0, len(u.ByKey)-topRows); u.MoreKeys > 0 {
+		u.ByKey = u.ByKey[:topRows]
+	}
+	if u.Show == "" && len(u.ByOperation) > topRows {
+		u.MoreOperations = len(u.ByOperation) - topRows
+		u.ByOperation = u.ByOperation[:topRows]
+	}
+}
+
+// A usagePart is a part of the range, for which a chart has a bar.
+type usagePart struct {
+	usageRow
+	start time.Time
+	tick  string // its label on the axis; empty for most
+}
+
+// parts are those of the range up to now, without counts.
+func (u *usagePage) parts(now time.Time) (list []*usagePart) {
+	layout, isTick, tickLayout := "2 Jan 2006, 15:04", func(time.Time) bool { return false }, "2 Jan"
+	add := func(at time.Time) {
+		p := &usagePart{usageRow: usageRow{Name: at.Format(layout)}, start: at}
+		if isTick(at) {
+			p.tick = at.Format(tickLayout)
+		}
+		list = append(list, p)
+	}
+	switch u.Range {
+	case "":
+		layout, isTick = "2 Jan 2006", func(t time.Time) bool { return t.Day()%5 == 1 && t.Day() < 30 }
+		for at := u.Month.Start(); at.Before(u.Month.End()) && !at.After(now); at = at.AddDate(0, 0, 1) {
+			add(at)
+		}
+		return list
+	case "24h":
+		isTick, tickLayout = func(t time.Time) bool { return t.Hour()%6 == 0 }, "15:04"
+	case "7d":
+		isTick = func(t time.Time) bool { return t.Hour() == 0 && t.YearDay()%2 == 0 }
+	default:
+		layout, isTick = "2 Jan 2006", func(t time.Time) bool { return t.YearDay()%6 == 0 }
+	}
+	for _, t := range timeRanges {
+		for i := 0; t.Name == u.Range && i < t.parts; i++ {
+			add(u.since.Add(time.Duration(i) * t.step))
+		}
+	}
+	return list
+}
+
+// partOf is the part in which an instant is: the last one for one behind it, since the clock of another server may be
+// ahead of ours; nil before the first.
+func partOf(parts []*usagePart, at time.Time) *usagePart {
+	i, _ := slices.BinarySearchFunc(parts, at, func(p *usagePart, at time.Time) int {
+		if p.start.After(at) {
+			return 1
+		}
+		return -1
+	})
+	if i == 0 {
+		return nil
+	}
+	return parts[i-1]
+}
+
+// draw makes the charts.
+func (u *usagePage) draw(parts []*usagePart) {
+	requests := []ui.Series{{Title: "charged"}, {Title: "refused", Class: "warning"}, {Title: "failed", Class: "error"}}
+	u.RequestsChart = ui.BarChart{Label: formatCount(u.Total.Requests(), "request"), Series: requests}
+	u.CreditChart = ui.BarChart{Label: formatCount(u.Total.Credits, "credit"), Series: []ui.Series{{Title: "credits"}}}
+	for _, p := range parts {
+		u.RequestsChart.Bars = append(u.RequestsChart.Bars,
+			ui.Bar{Title: p.Name, Tick: p.tick, Values: []int64{p.Charged, p.Refused, p.Failed}})
+		u.CreditChart.Bars = append(u.CreditChart.Bars, ui.Bar{Title: p.Name, Tick: p.tick, Values: []int64{p.Credits}})
+	}
+}
+
+// IsEmpty reports whether there is nothing to show.
+func (u *usagePage) IsEmpty() bool { return u.Total == usageCounts{} }
 
 // forecast returns the usage at the end of a month that is not over, at a constant rate. A day must have passed.
 func forecast(month metering.Period, used int64, now time.Time) int64 {
@@ -114,168 +283,6 @@ func forecast(month metering.Period, used int64, now time.Time) int64 {
 		return 0
 	}
 	return int64(float64(used) * float64(whole) / float64(passed))
-}
-
-// usageColumns are those of the file.
-var usageColumns = []string{"day", "key", "endpoint", "credits", "charges_count"}
-
-// showUsageFile sends the sums of a month as CSV (RFC 4180). IDs and names of operations begin with letters, so that
-// no spreadsheet interprets one as a formula.
-func (d *dashboard) showUsageFile(r *http.Request) (any, error) {
-	month, err := d.chosenMonth(r)
-	if err != nil {
-		return nil, err
-	}
-	account := sessionOf(r).Account.ID
-	if _, err = d.Store.Balance(r.Context(), account, month); err != nil { // while an error page is still possible
-		return nil, err
-	}
-	return file{media: "text/csv; charset=utf-8; header=present", name: "usage-" + month.String() + ".csv",
-		write: func(w io.Writer) error { return d.writeUsage(r.Context(), w, account, month) }}, nil
-}
-
-// commitDelay is how long after the end of a day its rows are written: charges are read in the order of their commit,
-// which is not quite that of their completion. Later ones get rows of their own.
-const commitDelay = time.Hour
-
-// writeUsage writes the file day by day, since a month may have as many rows as charges.
-func (d *dashboard) writeUsage(
-	ctx context.Context, w io.Writer, account metering.AccountID, month metering.Period,
-) error {
-	c := csv.NewWriter(w)
-	c.UseCRLF = true
-	_ = c.Write(usageColumns) // an error stays until Flush
-	days := map[string]map[usageFileKey]metering.Total{}
-	writeBefore := func(day string) error {
-		for _, ended := range slices.Sorted(maps.Keys(days)) {
-			if ended >= day {
-				break
-			}
-			writeDay(c, ended, days[ended])
-			delete(days, ended)
-		}
-		c.Flush()
-		return c.Error()
-	}
-	begun := ""
-	for e, err := range d.Store.Entries(ctx, metering.EntryFilter{Account: account, Period: &month}) {
-		if err != nil {
-			return err
-		}
-		if day := dayOf(e.At.Add(-commitDelay), month); day > begun {
-			if err := writeBefore(day); err != nil {
-				return err
-			}
-			begun = day
-		}
-		day, row := dayOf(e.At, month), usageFileKey{e.Key, e.Endpoint}
-		if days[day] == nil {
-			days[day] = map[usageFileKey]metering.Total{}
-		}
-		days[day][row] = days[day][row].Plus(metering.Total{Credits: e.Credits, Charges: 1})
-	}
-	return writeBefore("~") // which is behind every day
-}
-
-// A usageFileKey is the key by which the charges of a day are summed.
-type usageFileKey struct {
-	key      metering.KeyID
-	endpoint string
-}
-
-func writeDay(c *csv.Writer, day string, totals map[usageFileKey]metering.Total) {
-	for _, row := range slices.SortedFunc(maps.Keys(totals), func(a, b usageFileKey) int {
-		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.endpoint, b.endpoint))
-	}) {
-		_ = c.Write([]string{day, string(row.key), row.endpoint, strconv.FormatInt(totals[row].Credits, 10),
-			strconv.FormatInt(totals[row].Charges, 10)})
-	}
-}
-
-const (
-	// maxCachedSums bounds the months of accounts that are kept summed, and maxCachedKeys the keys of all of them
-	// together, which take some 100 bytes each. When there are more, all are read anew.
-	maxCachedSums = 200
-	maxCachedKeys = 300_000
-)
-
-// A cachedSums holds the sums of the charges of an account in a month. The ledger is read on from where it was read
-// before, for an account may have a million charges.
-type cachedSums struct {
-	mu   sync.Mutex
-	sums metering.Sums
-}
-
-// sumCache holds the cached sums of months. The zero value is ready for use.
-type sumCache struct {
-	mu    sync.Mutex
-	known map[sumKey]*cachedSums
-	keys  int // of all
-}
-
-type sumKey struct {
-	account metering.AccountID
-	period  metering.Period
-}
-
-func (t *sumCache) get(n sumKey) *cachedSums {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.known[n] == nil {
-		if t.known == nil || len(t.known) >= maxCachedSums || t.keys >= maxCachedKeys {
-			t.known, t.keys = map[sumKey]*cachedSums{}, 0
-		}
-		t.known[n] = &cachedSums{sums: metering.NewSums(0)}
-	}
-	return t.known[n]
-}
-
-// addKeys counts keys that were added to cached sums.
-func (t *sumCache) addKeys(by int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.keys += by
-}
-
-// withSums updates the cached sums of a month, and calls f while they are locked.
-func (d *dashboard) withSums(
-	ctx context.Context, account metering.AccountID, p metering.Period, f func(metering.Sums),
-) error {
-	t := d.sumCache.get(sumKey{account, p})
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	more, err := d.Store.Sums(ctx, metering.EntryFilter{Account: account, Period: &p, After: t.sums.Last})
-	if err != nil {
-		return err
-	}
-	before := len(t.sums.Keys)
-	if before == 0 {
-		t.sums = more
-	} else {
-		t.sums.Add(more)
-	}
-	d.sumCache.addKeys(len(t.sums.Keys) - before)
-	f(t.sums)
-	return nil
-}
-
-// dayOf is the date under which a charge of a month is summed.
-func dayOf(at time.Time, month metering.Period) string {
-	return metering.HourOf(at, &month).Format(time.DateOnly)
-}
-
-// dailySums are the sums of each day of a month up to now.
-func dailySums(t metering.Sums, month metering.Period, now time.Time) (list []billing.Sum) {
-	days := map[string]metering.Total{}
-	for hour, total := range t.Hours {
-		day := hour.Format(time.DateOnly)
-		days[day] = days[day].Plus(total)
-	}
-	for at := month.Start(); at.Before(month.End()) && !at.After(now); at = at.AddDate(0, 0, 1) {
-		day := at.Format(time.DateOnly)
-		list = append(list, billing.Sum{Name: day, Credits: days[day].Credits, Charges: days[day].Charges})
-	}
-	return list
 }
 
 // A sparkline is the credits of the last 24 hours, the oldest first.

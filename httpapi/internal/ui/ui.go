@@ -110,11 +110,14 @@ func printableLines(text string) string {
 	return strings.Join(kit.Map(strings.Split(text, "\n"), render.Printable), "\n")
 }
 
+// number writes a number with separators between its thousands.
+func number(n any) string { return message.NewPrinter(language.English).Sprint(n) }
+
 // functions are those that make the data of components, and those that all templates need.
 var functions = template.FuncMap{
 	"heading": func(title string) string { return title }, "reveal": newReveal, "record": newRecord,
 	"badge": newBadge, "table": newTable, "tabs": newTabs, "tab": newTab, "chart": newChart, "meter": newMeter,
 	"field": newField, "option": newOption, "checkbox": newCheckbox, "confirm": newConfirmation, "select": newSelection,
-	"number":    func(n any) string { return message.NewPrinter(language.English).Sprint(n) },
+	"number":    number,
 	"printable": render.Printable, "printableLines": printableLines,
 }

@@ -37,6 +37,7 @@ type components struct {
 	Form    *Form
 	Choices []Choice
 	Series  []int64
+	Chart   BarChart
 	Pager   pager
 	Cursor  struct{ Newest, Older string }
 	Samples []struct{ Title, Text string }
@@ -66,7 +67,10 @@ func handler(t *testing.T) http.Handler {
 				Known: []string{"name", "kind", "sure"}, Faults: map[string]string{"name": "is in use", "kind": "is not known",
 					"sure": "confirm that you know what cannot be undone"}},
 			Choices: []Choice{{Value: 1, Title: "every hour"}, {Value: 24, Title: "every day"}},
-			Series:  []int64{0, 3, 5, 0, 1, 9, 2, 7}, View: template.HTML(report.String()),
+			Chart: BarChart{Label: "30 requests on 16 November", Series: []Series{{"charged", ""}, {"refused", "warning"},
+				{"failed", "error"}}, Bars: []Bar{{"10:00", "10:00", []int64{12, 2, 0}}, {"11:00", "", []int64{0, 0, 0}},
+				{"12:00", "12:00", []int64{9, 0, 1}}, {"13:00 <b>", "", []int64{5, 1, 0}}}},
+			Series: []int64{0, 3, 5, 0, 1, 9, 2, 7}, View: template.HTML(report.String()),
 			Pager: pager{RowCount: 240, Page: 2, Pages: 3, First: 101, Last: 200, PreviousPage: 1, NextPage: 3},
 		}
 		data.Samples = []struct{ Title, Text string }{{"curl", `curl "$DIAG_SERVER/"`}, {"Python", "import os"}}
