@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
 )
@@ -268,9 +269,9 @@ func writeRequests(w io.Writer, list []httpapi.Observation, names map[string]str
 		if o.IP.IsValid() {
 			ip = o.IP.String()
 		}
-		_ = c.Write([]string{o.At.UTC().Format("2006-01-02T15:04:05.000Z"), csvText(o.RequestID), csvText(o.Endpoint),
-			string(o.Key), csvText(names[string(o.Key)]), o.Code, status, strconv.FormatInt(o.Credits, 10), duration, ip,
-			csvText(o.Field), csvText(o.Message)})
+		_ = c.Write([]string{o.At.UTC().Format("2006-01-02T15:04:05.000Z"), render.CSVCell(o.RequestID), render.CSVCell(o.Endpoint),
+			string(o.Key), render.CSVCell(names[string(o.Key)]), o.Code, status, strconv.FormatInt(o.Credits, 10), duration, ip,
+			render.CSVCell(o.Field), render.CSVCell(o.Message)})
 	}
 	c.Flush()
 	return c.Error()

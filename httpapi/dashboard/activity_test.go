@@ -123,7 +123,7 @@ func TestActivityRow(t *testing.T) {
 	assert.Equal(t, 1, page.Find(row).Length())
 	assert.Equal(t, 0, page.Find(row+"[open]").Length())
 	assert.Equal(t, "16 Nov 10:30:01 tls/scan "+hostileName+" INVALID_REQUEST 0 credits 3 ms", page.words(row+" summary"))
-	assert.Equal(t, `Field ports[2] Message must be from 1 to 65535 <b>\u202e Request POST /public/v1/tls/scan Key `+string(key)+
+	assert.Equal(t, `Field ports[2] Message must be from 1 to 65535 <b>\u202e Request POST /public/v1/tls/scan Key `+hostileName+
 		" From 198.51.100.7 Request ID req_1 Copy", page.words(row+" dl"))
 	assert.Contains(t, page.words("main"), "messages are kept with “…” in place of values")
 	assert.Contains(t, page.words("main"), "by this server only, since")
@@ -218,7 +218,7 @@ func TestActivityFile(t *testing.T) {
 	charge := []string{"2026-11-16T10:30:00.000Z", "req_1", "POST /public/v1/dns/lookup", string(key.ID), `'=HYPERLINK("x")`,
 		"OK", "", "2", "", "", "", ""}
 	failure := []string{"2026-11-16T10:30:01.000Z", "req_2", "POST /public/v1/resolve", string(key.ID), `'=HYPERLINK("x")`,
-		"INVALID_REQUEST", "400", "0", "5", "192.0.2.1", "domain", `'+1, that\u000ais`}
+		"INVALID_REQUEST", "400", "0", "5", "192.0.2.1", "domain", "'+1, that is"}
 	assert.Equal(t, [][]string{failure, charge}, rows(""))
 	assert.Equal(t, [][]string{charge}, rows("?code=ok&range=7d"))
 	assert.Equal(t, [][]string{failure}, rows("?operation=resolve"))

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"encoding/csv"
 	"io"
 	"net/http"
 	"strconv"
@@ -26,13 +25,12 @@ func (d *dashboard) showDomainsFile(r *http.Request) (any, error) {
 		return nil, err
 	}
 	selected := parseDomainFilter(r.URL.Query()).selectFrom(all)
-	return file{media: "text/csv; charset=utf-8; header=present", name: "domains-" + d.now().Format(time.DateOnly) + ".csv",
+	return file{media: csvMedia, name: "domains-" + d.now().Format(time.DateOnly) + ".csv",
 		write: func(w io.Writer) error { return d.writeDomains(w, selected.rows) }}, nil
 }
 
 func (d *dashboard) writeDomains(w io.Writer, rows []*watch.Watch) error {
-	c := csv.NewWriter(w)
-	c.UseCRLF = true
+	c := newCSV(w)
 	_ = c.Write(domainColumns) // an error stays until Flush
 	at := func(t time.Time) string {
 		if t.IsZero() {

@@ -16,14 +16,15 @@ import (
 
 // A timeRange is one that ends now. Its parts, of which a chart has a bar for each, begin at multiples of the step.
 type timeRange struct {
-	Name, Title string
-	step        time.Duration
-	parts       int
+	Name, Title, Short string
+	step               time.Duration
+	parts              int
 }
 
 // timeRanges are those that there are to choose from, beside months.
 var timeRanges = []timeRange{
-	{"24h", "24 hours", time.Hour, 24}, {"7d", "7 days", 6 * time.Hour, 28}, {"30d", "30 days", 24 * time.Hour, 30},
+	{"24h", "24 hours", "24 h", time.Hour, 24}, {"7d", "7 days", "7 d", 6 * time.Hour, 28},
+	{"30d", "30 days", "30 d", 24 * time.Hour, 30},
 }
 
 // since is when the range begins.
@@ -235,7 +236,7 @@ func (s selection) Tabs() []rangeTab { return s.tabs(s.URL) }
 // tabs returns the tabs with addresses as a page makes them.
 func (s selection) tabs(url func(path string, changes ...string) string) (list []rangeTab) {
 	for _, t := range timeRanges {
-		list = append(list, rangeTab{t.Title, url(s.path, "range", t.Name, "month", ""), s.Range == t.Name})
+		list = append(list, rangeTab{t.Short, url(s.path, "range", t.Name, "month", ""), s.Range == t.Name})
 	}
 	return append(list, rangeTab{s.Month.Start().Format("January"),
 		url(s.path, "range", "", "month", s.Month.String()), s.Range == ""})

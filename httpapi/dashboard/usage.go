@@ -216,7 +216,7 @@ type usagePart struct {
 
 // parts are those of the range up to now, without counts.
 func (u *usagePage) parts(now time.Time) (list []*usagePart) {
-	layout, isTick, tickLayout := "2 Jan 2006, 15:04", func(time.Time) bool { return false }, "2 Jan"
+	layout, isTick, tickLayout := "2 Jan, 15:04", func(time.Time) bool { return false }, "2 Jan"
 	add := func(at time.Time) {
 		p := &usagePart{usageRow: usageRow{Name: at.Format(layout)}, start: at}
 		if isTick(at) {
@@ -226,7 +226,7 @@ func (u *usagePage) parts(now time.Time) (list []*usagePart) {
 	}
 	switch u.Range {
 	case "":
-		layout, isTick = "2 Jan 2006", func(t time.Time) bool { return t.Day()%5 == 1 && t.Day() < 30 }
+		layout, isTick = "2 Jan", func(t time.Time) bool { return t.Day()%5 == 1 && t.Day() < 30 }
 		for at := u.Month.Start(); at.Before(u.Month.End()) && !at.After(now); at = at.AddDate(0, 0, 1) {
 			add(at)
 		}
@@ -236,7 +236,7 @@ func (u *usagePage) parts(now time.Time) (list []*usagePart) {
 	case "7d":
 		isTick = func(t time.Time) bool { return t.Hour() == 0 && t.YearDay()%2 == 0 }
 	default:
-		layout, isTick = "2 Jan 2006", func(t time.Time) bool { return t.YearDay()%6 == 0 }
+		layout, isTick = "2 Jan", func(t time.Time) bool { return t.YearDay()%6 == 0 }
 	}
 	for _, t := range timeRanges {
 		for i := 0; t.Name == u.Range && i < t.parts; i++ {

@@ -9,9 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag/view/render"
 	"github.com/diagkit/diagkit/metering"
@@ -25,16 +23,6 @@ func newCSV(w io.Writer) *csv.Writer {
 	c := csv.NewWriter(w)
 	c.UseCRLF = true
 	return c
-}
-
-// csvText is a text in a cell, which no spreadsheet interprets as a formula: one that could begin a formula has an
-// apostrophe before it.
-func csvText(text string) string {
-	text = render.Printable(text) // which writes control characters as escapes
-	if first, _ := utf8.DecodeRuneInString(text); strings.ContainsRune("=+-@＝＋－＠", first) {
-		return "'" + text
-	}
-	return text
 }
 
 // usageColumns are those of the file.
@@ -137,7 +125,7 @@ func (f *usageFile) writeDay(day string) error {
 	}
 	maps.Copy(f.names, names)
 	for _, row := range rows {
-		_ = f.Write([]string{day, string(row.key), csvText(f.names[string(row.key)]), csvText(row.endpoint),
+		_ = f.Write([]string{day, string(row.key), render.CSVCell(f.names[string(row.key)]), render.CSVCell(row.endpoint),
 			strconv.FormatInt(totals[row].Credits, 10), strconv.FormatInt(totals[row].Charges, 10)})
 	}
 	return nil
