@@ -89,6 +89,12 @@ func (s Step) With(other Step) Step {
 			s.Places = append(s.Places, p)
 		}
 	}
+	s.Merged = slices.Clone(s.Merged)
+	for _, code := range append([]rule.Code{other.Code}, other.Merged...) {
+		if code != s.Code && !slices.Contains(s.Merged, code) {
+			s.Merged = append(s.Merged, code)
+		}
+	}
 	return s
 }
 

@@ -69,6 +69,8 @@ type Step struct {
 	After    rule.Code     `json:"after,omitempty" doc:"code of the step that must be done before"`
 	Wait     int64         `json:"wait_seconds,omitempty" min:"1" doc:"how long to wait after that step: until resolvers have forgotten what was there"`
 	Places   []string      `json:"places,omitempty" maxitems:"20" doc:"the parts or checks that ask for it, if there are several"`
+
+	Merged []rule.Code `json:"-"` // the codes of the steps that [Step.With] has merged into it
 }
 
 // Who is the party that can take a step.

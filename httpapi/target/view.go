@@ -133,7 +133,7 @@ var doers = map[string]view.Who{
 func (p *Part) step(s view.Step) view.Step {
 	s = named(s)
 	if s.Who == "" {
-		s.Who = doers[p.Name]
+		s.Who = cmp.Or(doers[p.Name], doers[common()[p.Endpoint.Name()].Name])
 	}
 	if len(s.Places) == 0 {
 		s.Places = []string{p.Name}

@@ -200,6 +200,7 @@ type row struct {
 	mark        view.Mark
 	brief       string
 	findings    []diag.Finding
+	facts       []view.Fact
 	absent      bool // there is nothing to report
 	idle        bool // there was nothing to examine, so nothing is known
 	checks      int  // that share the line, if several do
@@ -207,7 +208,10 @@ type row struct {
 
 // rows returns the parts, those of the check of mail each for itself: groups in the order of a reader, and in each
 // the worst first. Parts with the same text share a line.
-func (w *Whole) rows() []row {
+func (w *Whole) rows() []row { return merged(w.parts()) }
+
+// parts returns the rows of [Whole.rows], each part for itself.
+func (w *Whole) parts() []row {
 	var list, later []row
 	for _, p := range w.Parts {
 		whole, ok := p.Report.(*domaincheck.Report)
@@ -231,7 +235,7 @@ func (w *Whole) rows() []row {
 		return cmp.Or(slices.Index(groups, a.group)-slices.Index(groups, b.group),
 			slices.Index(worstFirst, a.mark)-slices.Index(worstFirst, b.mark))
 	})
-	return merged(list)
+	return list
 }
 
 var worstFirst = []view.Mark{
@@ -393,5 +397,5 @@ func partRow[R any](name string, p *compose.Part[R]) row {
 
 func rowOf(group, name string, v *view.View) row {
 	return row{group: group, name: name, mark: v.Mark(), brief: cmp.Or(v.Brief, v.Headline), findings: v.Findings,
-		absent: v.State == diag.Missing || v.Optional}
+		facts: v.Facts, absent: v.State == diag.Missing || v.Optional}
 }
