@@ -57,6 +57,7 @@ var keptBounds = func() map[string]keptBound {
 		"delivery":       {day: changes.Account*channels + asked},
 		"watch":          {most: holding{count: watches}},
 		"watch_state":    {most: holding{count: watches}},
+		"watch_report":   {most: holding{count: watches, bytes: budget.Of(budget.Digests).Account}},
 		"watch_history":  {most: holding{count: watches * 14}}, // chapters of months, for 400 days
 		"acting":         {most: holding{count: 2}},            // keys of the dashboard and of watches
 		"kept_list":      one, "share_list": one, "channel_turn": one, "member_turn": one, "watch_turn": one,
@@ -114,6 +115,7 @@ var onWalk = map[string]walkRow{
 	"POST /dashboard/check": {rounds: 2, sample: func(*walk, int) (string, url.Values) {
 		return "/dashboard/check", url.Values{"domain": {"example.com"}, "token": {member.NewToken()}}
 	}},
+	"POST /dashboard/domains/{domain}/run": {before: watching},
 	"POST /dashboard/domains/{domain}/settings": {before: watching, sample: func(w *walk, n int) (string, url.Values) {
 		return "/dashboard/domains/example.com/settings", url.Values{"every": {"24h0m0s"}, "budget": {fmt.Sprint(n + 1)}}
 	}},

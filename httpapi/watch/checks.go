@@ -197,6 +197,17 @@ func covered(parts []string) (examined, all int) {
 	return examined, all
 }
 
+// Unwatched returns the checks that a watch does not make.
+func (w *Watch) Unwatched() (names []string) {
+	var made []string
+	for _, c := range commonCatalogue().checks(w.Domain, w.Checks) {
+		made = append(made, cmp.Or(rowOfOperation[c.Name], c.Name))
+	}
+	return slices.DeleteFunc(slices.Clone(rows()), func(row string) bool {
+		return row == "mail" || slices.Contains(made, row) || slices.Contains(made, checkOf(row))
+	})
+}
+
 // checkOf returns the check to which a part belongs.
 func checkOf(part string) string {
 	if slices.Contains(mailParts, part) {

@@ -9,6 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/httpapi/target"
 	"github.com/diagkit/diagkit/metering"
 )
 
@@ -21,6 +22,7 @@ type comparison struct {
 	seen    *observation
 	domain  string
 	at      time.Time
+	digest  *target.Digest // of a regular run
 	notices []notice
 }
 

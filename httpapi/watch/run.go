@@ -35,6 +35,7 @@ type session struct {
 	state       *state
 	stateRecord metering.Record // of the state
 	previous    Snapshot
+	suspected   []diag.Code // before the run
 
 	mu          sync.Mutex
 	creditsLeft int64 // credits that the run may still spend
@@ -52,7 +53,7 @@ func (w *Watches) run(ctx context.Context, r metering.Record) error {
 	if s.stateRecord, s.state, err = w.readState(ctx, r.Account, r.ID); err != nil {
 		return err
 	}
-	s.previous = s.state.Snapshot.clone()
+	s.previous, s.suspected = s.state.Snapshot.clone(), s.state.suspectedFaults()
 	s.state.keepChecks(w.catalogue().checks(doc.Domain, doc.Checks))
 	s.state.setRules(w.catalogue().rules)
 	s.regular = !s.at.Before(doc.Next) || !s.state.hasPending()
@@ -106,6 +107,9 @@ func (s *session) examine(ctx context.Context, checks []target.Check) *compariso
 	whole := target.RunChecks(ctx, t, checks, s.ask, nil)
 	c := &comparison{state: s.state, catalogue: s.catalogue(), domain: s.doc.Domain, at: s.at,
 		seen: observe(s.doc.Domain, whole.Parts, s.at)}
+	if s.regular {
+		c.digest = whole.Digest(s.at)
+	}
 	c.evaluate(s.regular)
 	keys := c.questions()
 	replies := make([]*resolve.Report, len(keys))
@@ -220,6 +224,10 @@ func (s *session) otherRecords(ctx context.Context, c *comparison) ([]metering.R
 	if err != nil {
 		return nil, err
 	}
+	report, err := s.report(ctx, c)
+	if err != nil {
+		return nil, err
+	}
 	events, err := s.events(c)
-	return slices.Concat([]metering.Record{known}, past, events), err
+	return slices.Concat([]metering.Record{known}, past, report, events), err
 }

@@ -60,6 +60,7 @@ const (
 	Channels // for notifications
 	Queue    // deliveries that wait for an attempt
 	Watches  // watched domains
+	Digests  // what their last runs found
 
 	bounds // how many there are
 )
@@ -76,6 +77,8 @@ const (
 	OldestOf Full = "the oldest of the network with the most goes first"
 	Remade   Full = "the oldest goes first, and can be made again"
 	Unsent   Full = "kept as not delivered, can be replayed"
+	// Shortened is of what is cut to its share.
+	Shortened Full = "each is shortened, the mildest first"
 )
 
 // A User is a part of the server that draws on a bound.
@@ -269,6 +272,10 @@ var table = [bounds]Bound{
 	Watches: {What: "watched domains",
 		Account: 10_000,
 		Full:    Refused, Users: []User{Dashboard, Watcher}},
+	// Each is one record, which package target bounds.
+	Digests: {What: "what the last runs of watches found", Unit: Bytes,
+		Account: 10_000 * 64 << 10,
+		Full:    Shortened, Users: []User{Watcher}},
 }
 
 // Of returns a bound.
