@@ -26,11 +26,13 @@ async function domains(v) {
     ["domains-filtered", "/dashboard?state=problem&area=mail&sort=-name", "Problems", "of 10 domains"],
     ["domain", "/dashboard/domains/harbour.example", "SPF includes a domain without an SPF record"],
   ]);
-  await v.press(page.locator(".day.critical").last());
+  await v.press(page.locator("a.day.critical").last());
   await v.look("domain-day");
 
   // A watch, from its creation to what it is for.
   await v.open("/dashboard/domains/watch.example");
+  await page.getByText("Stop watching").first().click();
+  await page.getByLabel("The history of this domain is deleted").check();
   await v.press("Stop watching");
   await v.sees("Domain removed");
   const add = page.locator(".panel").getByRole("button", { name: "Add domains", exact: true });
@@ -57,13 +59,16 @@ async function domains(v) {
   const after = (await (await fetch(`${demo}/change`, { method: "POST" })).text()).match(/"(.*)"/)[1];
   check(before !== after, "the record has not changed", before);
   await v.until(".new");
-  const one = (of) => page.locator(`#events ~ .lines ${of}`).first().innerText();
+  const one = (of) => page.locator(`#day .lines ${of}`).first().innerText();
   const old = await one(".old"), now = await one(".new");
   check(old.endsWith(before) && now.endsWith(after), "the event shows", old, now);
   check(await value.innerText() === after, "the record is still shown as", await value.innerText());
   await v.press("Check now");
+  await v.until('.scope time:text-is("now")');
+  await v.press("Run all checks");
   await v.sees("13 of 14 checks", "Do first");
   await v.look("domain-checked");
+  await page.getByText("Change settings").click();
   await page.getByLabel("Frequency").selectOption({ label: "every 6 h" });
   await v.press("Save");
   await v.sees("Settings saved");

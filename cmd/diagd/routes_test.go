@@ -43,6 +43,7 @@ var onDashboard = [][3]string{
 	{"session", "POST /dashboard/domains", "domain=example.com&every=24h"},
 	{"session", "POST /dashboard/domains/preview", "domain=example.com&every=24h"},
 	{"session", "GET /dashboard/domains/{domain}"},
+	{"session", "POST /dashboard/domains/{domain}/run"},
 	{"session", "POST /dashboard/domains/{domain}/check"},
 	{"session", "POST /dashboard/domains/{domain}/settings", "every=24h&budget=10"},
 	{"session", "POST /dashboard/domains/{domain}/remove"},

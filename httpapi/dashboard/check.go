@@ -53,5 +53,5 @@ func (d *dashboard) runCheck(r *http.Request) (string, error) {
 	if err != nil {
 		return "", &metering.FieldError{Field: "domain", Reason: "must be a domain name, such as example.com"}
 	}
-	return d.checkOnce(r, "/dashboard/check", t.Text, t, target.Options{})
+	return d.checkOnce(r, "/dashboard/check", t.Text, t)
 }

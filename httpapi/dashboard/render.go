@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/httpapi/internal/ui"
 	"github.com/diagkit/diagkit/metering"
@@ -185,12 +186,18 @@ func (d *dashboard) templateFuncs() template.FuncMap {
 		"summary":     d.summary,
 		"coverage":    coverage,
 		"severities":  severityCounts,
-		"facts":       view.Join,
-		"lines":       func(list []string) string { return strings.Join(list, "\n") },
-		"watchState":  stateText,
-		"actText":     actText,
-		"words":       func(s any) string { return strings.ReplaceAll(fmt.Sprint(s), "_", " ") },
-		"capitalize":  phrase.Capitalize,
+		"severity":    func(s diag.Severity) string { return markSymbols[view.MarkOf(s)] },
+		"left":        leftText,
+		"series":      func(list []string) string { return phrase.Series(list, 6) },
+		"deadline": func(t time.Time) string {
+			return view.Date(t) + " (" + relativeTime(t.Sub(d.now())) + ")"
+		},
+		"facts":      view.Join,
+		"lines":      func(list []string) string { return strings.Join(list, "\n") },
+		"watchState": stateText,
+		"actText":    actText,
+		"words":      func(s any) string { return strings.ReplaceAll(fmt.Sprint(s), "_", " ") },
+		"capitalize": phrase.Capitalize,
 	}
 }
 

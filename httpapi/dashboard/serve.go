@@ -86,10 +86,11 @@ func (d *dashboard) pageTable() []*page {
 		newPage(viewer, "/dashboard", "Domains", "Domains", "domains", d.showDomains).withForms(adding, preview),
 		newPage(viewer, "/dashboard/domains.csv", "Domains", "", "", d.showDomainsFile).withForms(),
 		newPage(viewer, domain, "Domain", "", "domain", d.showDomain).withForms(
+			newForm(developer, domain+"/run", "", "", "", "", d.runWatch),
 			newForm(developer, domain+"/check", "", "", "", "token", d.checkDomain),
 			newForm(developer, domain+"/settings", "watch set", "Settings saved.", settings, "", d.setDomain),
 			newForm(developer, domain+"/remove", "watch remove",
-				"Domain removed. Its history was deleted.", "", "", d.removeDomain)),
+				"Domain removed. Its history was deleted.", "", "sure", d.removeDomain)),
 		newPage(viewer, "/dashboard/check", "Check a domain", "", "check", d.showCheck).withForms(
 			newForm(developer, "/dashboard/check", "", "", "", "domain token", d.runCheck)),
 		newPage(viewer, "/dashboard/playground", "Playground", "Playground", "playground", d.showPlayground).withForms(),
