@@ -116,6 +116,8 @@ var beside = [][4]string{
 	{"listen", "nothing", "POST /letterbox"},
 	{"listen", "nothing", "GET /letterbox/{token}"},
 	{"listen", "nothing", "GET /letterbox/style.css"},
+	{"listen", "nothing", "GET /letterbox/script.js"},
+	{"listen", "nothing", "GET /letterbox/icon.svg"},
 	{"listen", "nothing", "GET /check"},
 	{"listen", "nothing", "POST /check", "domain=example.com"},
 	{"listen", "key", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`},

@@ -6,6 +6,9 @@
 //	mux.Handle("/letterbox", box)        // the pages
 //	mux.Handle("/letterbox/", box)
 //
+// The pages have links to the first page of the server, its documentation and its dashboard, at "/", "/docs" and
+// "/dashboard".
+//
 // GET /letterbox has a button, POST /letterbox makes an address, and /letterbox/{token} shows it, waits for the
 // message and then shows the report. The token cannot be derived from the address, which is in the logs of the
 // delivering servers.

@@ -39,12 +39,13 @@ func (b *Box) newPages() http.Handler {
 		}
 		b.render(w, http.StatusOK, c)
 	})
-	mux.Handle("GET /letterbox/style.css",
-		httpapi.NewFile("text/css; charset=utf-8", ui.Style()))
+	mux.Handle("GET /letterbox/style.css", httpapi.NewFile("text/css; charset=utf-8", ui.Style()))
+	mux.Handle("GET /letterbox/script.js", httpapi.NewFile("text/javascript; charset=utf-8", ui.Script()))
+	mux.Handle("GET /letterbox/icon.svg", httpapi.NewFile("image/svg+xml", ui.Icon()))
 	own := http.NewCrossOriginProtection().Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", ui.Policy)
+		h.Set("Content-Security-Policy", ui.ScriptPolicy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer") // the path is a secret
 		h.Set("X-Robots-Tag", "noindex, nofollow")
@@ -74,7 +75,8 @@ func (b *Box) createAddress(w http.ResponseWriter, r *http.Request) {
 }
 
 func (b *Box) render(w http.ResponseWriter, status int, data pageData) {
-	data.Layout = ui.Layout{Title: "Letter box", Kind: "narrow", Home: "/letterbox", Style: "/letterbox/style.css"}
+	data.Layout = ui.Layout{Title: "Letter box", Kind: "narrow", Home: "/", Style: "/letterbox/style.css",
+		Icon: "/letterbox/icon.svg", Script: "/letterbox/script.js"}
 	page, err := ui.Render(templates(), "letterbox.html", &data)
 	if err != nil {
 		b.Log.Error("writing a page", "error", err)

@@ -36,7 +36,10 @@ const (
 	maxSenderLength = 256
 )
 
-// The replies. All that they reveal about an address is whether it waits for a message.
+// accepted is the reply to a message. What the server says to other commands are words of go-smtp.
+var accepted = reply(250, 2, 0, 0, "Message received. The report is on the page that shows the address")
+
+// The refusals. All that they reveal about an address is whether it waits for a message.
 var (
 	errUnknown        = reply(550, 5, 1, 1, "No such address here. Each is good for one message within an hour")
 	errSecondMessage  = reply(421, 4, 7, 0, "One message a connection")
@@ -143,7 +146,7 @@ func (s *session) Data(r io.Reader) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.received = true
-	return nil
+	return accepted
 }
 
 // delivery returns what the session knows of a message that begins now.

@@ -21,6 +21,23 @@ var forSender = map[diag.Code]string{
 		"and sign after it.",
 	"header.live.dkim.signature": "Check that the published key belongs to the private key that signs, and that nothing " +
 		"changes the signed fields afterwards.",
+	"header.live.spf.permerror": "Correct the SPF record of the envelope sender's domain. Use spf/lookup to see what is " +
+		"wrong with it.",
+	"header.live.spf.helo": "Authorize the address of your server in the SPF record of its HELO name, such as " +
+		"\"v=spf1 a -all\", or use a HELO name of its own.",
+	"header.live.ptr.missing": "Publish a PTR record for the address of your server, with a host name that resolves to " +
+		"this address; often its hosting provider does that. Google, Microsoft and Yahoo reject or defer mail from " +
+		"addresses without one.",
+	"header.live.ptr.unconfirmed": "Publish an address record for the name in the PTR record of your server: large " +
+		"receivers require one that resolves back.",
+	"header.live.dkim.key": "Publish a valid key under the selector that signs, and keep old keys published for at " +
+		"least a week after the last signature. Use dkim/lookup to see what is wrong with the key.",
+	"header.live.dkim.strict": "Leave i= out of the signature, or name the domain of d= itself in it. If you sign for " +
+		"subdomains with this key, remove s from t= in the key record.",
+	"header.live.dkim.expired": "Set x= of the signature at least a week after t=, or leave it out: queues and " +
+		"greylisting delay messages.",
+	"header.live.dkim.policy": "Sign with rsa-sha256 and a 2048-bit key, or with Ed25519 in addition, and correct what " +
+		"the detail names.",
 	"header.live.dkim.body_unsigned": signWhole,
 	"header.live.dkim.appended":      signWhole,
 	"header.dkim.mime_unsigned":      signWhole,
