@@ -322,7 +322,7 @@ func (s *site) newPageData(g guide, subject any) *pageData {
 
 func (s *site) templateFuncs(doc document) template.FuncMap {
 	return template.FuncMap{
-		"component": doc.component, "at": newSchemaAt, "typeName": typeName, "otherMedia": otherMedia,
+		"component": doc.component, "at": newSchemaAt, "fieldNames": fieldNames, "typeName": typeName, "otherMedia": otherMedia,
 		"findings": func() *findings { return s.findings() }, "consequence": target.Consequence,
 		"usersOfFinding": s.usersOfFinding, "receivers": receivers,
 		"samples": func(name string) ([]program, error) {

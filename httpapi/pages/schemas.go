@@ -44,6 +44,23 @@ func (doc document) Types() map[string]any {
 	return types
 }
 
+// maxFieldNames bounds the fields of a type that the list of all types names.
+const maxFieldNames = 6
+
+// fieldNames are the first fields of a type, without those that it has of others.
+func fieldNames(schema map[string]any) string {
+	var names []string
+	parts, _ := schema["allOf"].([]any)
+	for _, part := range append(parts, schema) {
+		properties, _ := part.(map[string]any)["properties"].(map[string]any)
+		names = append(names, slices.Sorted(maps.Keys(properties))...)
+	}
+	if len(names) > maxFieldNames {
+		names = append(names[:maxFieldNames], "…")
+	}
+	return strings.Join(names, ", ")
+}
+
 // typesPath is the folder of the pages of types.
 const typesPath = "/docs/types/"
 

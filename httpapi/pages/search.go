@@ -52,6 +52,8 @@ const (
 	codeWeight  = 6
 	textWeight  = 1
 	textMost    = 3 // however often a text repeats it
+	// minShare is the share of the best score below which an entry has too little in common with a query.
+	minShare = 0.15
 )
 
 // newIndex reads everything that the site shows.
@@ -63,7 +65,7 @@ func (s *site) newIndex() *index {
 		}
 	}
 	for _, op := range s.operations {
-		text := strings.Join(append([]string{op.Summary() + "."}, op.Description()...), " ")
+		text := strings.Join(append([]string{phrase.Capitalize(op.Summary()) + "."}, op.Description()...), " ")
 		for _, p := range op.Params() {
 			text += " " + p.Name
 		}
@@ -216,6 +218,10 @@ func (x *index) search(query string) (hits []hit, count int) {
 		share := float64(matched[at]) / float64(len(terms))
 		scores[at] = score * share * share
 	}
+	most := 0.0
+	for _, score := range scores {
+		most = max(most, score)
+	}
 	const exact = 1e6 // more than words can have
 	code := strings.ToLower(strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(query), "/docs/findings/")))
 	for at, e := range x.entries {
@@ -231,7 +237,9 @@ func (x *index) search(query string) (hits []hit, count int) {
 		}
 	}
 	for at, score := range scores {
-		hits = append(hits, hit{entry: x.entries[at], score: score})
+		if score >= most*minShare {
+			hits = append(hits, hit{entry: x.entries[at], score: score})
+		}
 	}
 	slices.SortFunc(hits, func(a, b hit) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.URL, b.URL))
