@@ -27,10 +27,12 @@ for (const input of document.querySelectorAll("[data-filter]")) {
   };
   input.closest("label").hidden = false;
   input.addEventListener("input", filter);
-  if ("query" in input.dataset) {
-    input.value = new URLSearchParams(location.search).get("q") || "";
-    filter();
-  }
+}
+
+// Links of earlier versions to findings in the page of an operation that lists them no more.
+const anchor = location.hash.slice(1);
+if (/^\/docs\/.+\/.+/.test(location.pathname) && /^[a-z]+[._][a-z0-9._]+$/.test(anchor) && !document.getElementById(anchor)) {
+  location.replace("/docs/findings/" + anchor);
 }
 
 for (const origin of document.querySelectorAll("[data-origin]")) origin.textContent = location.origin;
