@@ -224,8 +224,21 @@ async function others(v) {
   await v.open("/dashboard/spf");
   await v.look("profiles");
   await v.press(v.page.locator("tbody th a").first());
-  await v.press("Resolve now");
+  await v.press(v.page.getByRole("button", { name: /^Resolve now/ }));
   await v.look("profile");
+  await v.open("/dashboard/spf");
+  await v.page.getByText("Create profile").first().click();
+  await v.page.getByLabel("Domain", { exact: true }).fill("not a domain");
+  await v.press("Create profile", 422);
+  await v.look("profiles-fault");
+  await v.page.getByLabel("Domain", { exact: true }).fill("good.example");
+  await v.press("Create profile");
+  await v.sees("Profile created", "Publish in your zone", "Published for you");
+  await v.look("profile-new");
+  await v.page.getByText("Remove profile").first().click();
+  await v.page.getByLabel("The records are no longer published").check();
+  await v.press("Remove profile");
+  await v.sees("Profile removed");
   await glance(v, [["usage", "/dashboard/usage", "By operation"], ["activity", "/dashboard/activity", "req_"],
     ["log", "/dashboard/log", "Issued a credit note", "Rotated an API key", "127.0.0.1"],
     ["members", "/dashboard/members", "dev@agency.example"],

@@ -22,6 +22,7 @@ import (
 	"github.com/diagkit/diagkit/httpapi/dashboard"
 	"github.com/diagkit/diagkit/httpapi/metrics"
 	"github.com/diagkit/diagkit/httpapi/pages"
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/mailauth/hostedspf/nameserver"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/budget"
@@ -239,7 +240,9 @@ func (a *app) serve(ctx context.Context) error {
 		return err
 	}
 	watches := a.newWatches(store, plans, api.Ask, notes, counters, log, url)
+	spfZone, _ := a.serving.hosted.zoneName() // parsed before
 	front := a.mount(checked, api, dashboard.Config{
+		SPFZone: spfZone, SPFAccess: hostedspf.Access{Zone: hosted.zone, Notify: hosted.notify},
 		Store: store, Plans: plans, Env: env, HostedSPF: hosted.store, Activity: activity, Clock: keeper.Now, Log: log,
 		Watches: watches, Budget: bounds,
 	}, url)

@@ -23,6 +23,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/examples/demo/internet"
 	"github.com/diagkit/diagkit/httpapi"
@@ -151,7 +152,8 @@ func (d *demo) handler(ctx context.Context, world *diagtest.World, days int) (ht
 	}
 	d.closers = append(d.closers, c.Gate.Close)
 	h.api = httpapi.New(c)
-	handler, err := d.mountParts(ctx, h, dashboard.Config{Activity: activity, HostedSPF: c.HostedSPF})
+	handler, err := d.mountParts(ctx, h, dashboard.Config{Activity: activity, HostedSPF: c.HostedSPF,
+		SPFZone: diag.MustName("spf.harbour.example")})
 	if err != nil {
 		return nil, err
 	}

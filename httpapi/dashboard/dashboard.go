@@ -46,9 +46,13 @@ type Config struct {
 	Store metering.Store
 	API   *httpapi.API
 
-	Plans     metering.Prices  // nil means metering.DefaultPlans
-	Env       *diag.Env        // the world that checks see; nil is the real one
-	HostedSPF hostedspf.Store  // nil means that the page of hosted SPF is not there
+	Plans     metering.Prices // nil means metering.DefaultPlans
+	Env       *diag.Env       // the world that checks see; nil is the real one
+	HostedSPF hostedspf.Store // nil means that the page of hosted SPF is not there
+	// SPFZone is the zone in which profiles that members create get their names; zero means that only the operator
+	// creates them. SPFAccess has Zone and Notify for what is done to them.
+	SPFZone   diag.Name
+	SPFAccess hostedspf.Access
 	Watches   *watch.Watches   // nil means those of Store, which are run elsewhere
 	Activity  *Activity        // the recent requests; nil means that the page shows charges alone
 	Budget    *budget.Budget   // of the server; nil means one of its own

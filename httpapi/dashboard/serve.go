@@ -169,9 +169,11 @@ func (d *dashboard) spfPages() []*page {
 	if d.HostedSPF == nil {
 		return nil
 	}
-	return append(newPage(viewer, list, "Hosted SPF", "Hosted SPF", "profiles", d.showProfiles).withForms(),
+	return append(newPage(viewer, list, "Hosted SPF", "Hosted SPF", "profiles", d.showProfiles).withForms(
+		newForm(developer, list, "spf create", "Profile created.", "domain key", "source_record", d.createProfile)),
 		newPage(viewer, one, "Hosted SPF", "", "profile", d.showProfile).withForms(
-			newForm(developer, one+"/resolve", "spf resolve", "", "", "token", d.resolveProfile))...)
+			newForm(developer, one+"/resolve", "spf resolve", "", "", "token", d.resolveProfile),
+			newForm(developer, one+"/remove", "spf remove", "Profile removed.", "", "sure", d.removeProfile))...)
 }
 
 func (d *dashboard) memberPages() []*page {

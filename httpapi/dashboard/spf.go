@@ -5,17 +5,22 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"github.com/diagkit/diagkit/diag/kit"
+	"fmt"
 	"html/template"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/view/render"
+	"github.com/diagkit/diagkit/httpapi/internal/ui"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
+	"github.com/diagkit/diagkit/metering/member"
 )
 
 // A keyLineage is the keys that came from one by rotation. Profiles belong to it.
@@ -140,8 +145,15 @@ func (d *dashboard) showProfiles(r *http.Request) (any, error) {
 	})
 	page := struct {
 		pager
-		Rows []profileRow
-	}{}
+		Rows      []profileRow
+		CanCreate bool
+		Keys      []ui.Choice // those that a new profile can belong to
+	}{CanCreate: !d.SPFZone.IsZero() && sessionOf(r).May(member.Developer)}
+	if page.CanCreate {
+		if page.Keys, err = d.profileKeys(r.Context(), account); err != nil {
+			return nil, err
+		}
+	}
 	page.pager, list = paginate(r, list)
 	lineages, err := d.keyLineages(r.Context(), account,
 		kit.Map(list, func(p hostedspf.Profile) hostedspf.Owner { return p.Owner }))
@@ -149,6 +161,88 @@ func (d *dashboard) showProfiles(r *http.Request) (any, error) {
 		page.Rows = append(page.Rows, profileRow{p, lineages[p.Owner].name})
 	}
 	return page, err
+}
+
+// profileKeys returns the newest keys that can resolve a profile.
+func (d *dashboard) profileKeys(ctx context.Context, account metering.AccountID) (list []ui.Choice, err error) {
+	f := metering.KeyFilter{Account: account, States: workingStates, At: d.now(), Newest: true, Limit: pageSize}
+	for k, err := range d.Store.Keys(ctx, f) {
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(k.Scopes, metering.MailWrite) && k.RotatedTo == "" {
+			list = append(list, ui.Choice{Value: k.ID, Title: render.Printable(k.Name) + " (" + k.DisplayPrefix + ")"})
+		}
+	}
+	return list, nil
+}
+
+// createProfile makes a profile that belongs to a key of the account, and resolves it for the first time.
+func (d *dashboard) createProfile(r *http.Request) (string, error) {
+	account := sessionOf(r).Account.ID
+	if d.SPFZone.IsZero() {
+		return "", metering.ErrNotFound
+	}
+	domain, err := diag.ParseDomain(strings.TrimSpace(r.PostForm.Get("domain")))
+	if err != nil {
+		return "", profileError(err)
+	}
+	keys, err := d.profileKeys(r.Context(), account)
+	if err != nil {
+		return "", err
+	}
+	key := metering.KeyID(r.PostForm.Get("key"))
+	if !slices.ContainsFunc(keys, func(c ui.Choice) bool { return c.Value == key }) {
+		return "", &metering.FieldError{Field: "key", Reason: "must be an active key with the scope mail:write"}
+	}
+	profiles, err := d.accountProfiles(r.Context(), account)
+	if err != nil {
+		return "", err
+	}
+	if most := int(budget.Of(budget.Profiles).Account); len(profiles) >= most {
+		return "", &metering.FieldError{Field: "domain", Reason: fmt.Sprintf(
+			"cannot be added: the account has %d profiles, which is the most; contact your administrator", len(profiles))}
+	}
+	origin, err := d.admin().Origin(r.Context(), key)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), maxRunTime)
+	defer cancel()
+	env := *cmp.Or(d.Env, &diag.Env{})
+	env.Clock = d.now
+	access := d.SPFAccess
+	access.Store, access.Owner = d.HostedSPF, hostedspf.Owner(origin)
+	p, err := hostedspf.Create(ctx, &env, access, hostedspf.CreateRequest{Domain: domain, Zone: d.SPFZone,
+		SourceRecord: strings.TrimSpace(r.PostForm.Get("source_record"))})
+	if err != nil {
+		return "", profileError(err)
+	}
+	return "/dashboard/spf/" + p.ID, nil
+}
+
+// profileError is an error of a profile as forms show it.
+func profileError(err error) error {
+	if e, ok := errors.AsType[*diag.InputError](err); ok {
+		return &metering.FieldError{Field: e.Field, Reason: e.Reason}
+	}
+	if errors.Is(err, diag.ErrUnavailable) {
+		return &metering.FieldError{Field: "source_record", Reason: "is missing, and the domain's name servers did not answer"}
+	}
+	return err
+}
+
+// removeProfile removes a profile. Its records are no longer published.
+func (d *dashboard) removeProfile(r *http.Request) (string, error) {
+	p, _, access, err := d.requestedProfile(r)
+	if err == nil {
+		access.Notify = d.SPFAccess.Notify
+		err = hostedspf.Remove(r.Context(), access, p.ID)
+	}
+	if errors.Is(err, hostedspf.ErrNotFound) {
+		err = metering.ErrNotFound
+	}
+	return "/dashboard/spf", err
 }
 
 // A profilePage is a profile with its past.

@@ -87,6 +87,61 @@ func TestHostedSPF(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, b.send(http.MethodGet, at+"?cursor=x", nil).status)
 }
 
+// Members create profiles that belong to a key, where the operator has named a zone, and remove them.
+func TestCreateProfile(t *testing.T) {
+	world, err := internet.New(startTime)
+	require.NoError(t, err)
+	t.Cleanup(world.Close)
+	env := *world.Env()
+	var events []hostedspf.EventType
+	h := newFixture(t, func(c *Config) {
+		env.Clock = c.Clock
+		c.Env, c.HostedSPF = &env, hostedmemory.New(hostedmemory.Config{Clock: c.Clock})
+		c.SPFZone = diag.MustName("spf.example.net")
+		c.SPFAccess.Notify = func(e hostedspf.Event) { events = append(events, e.Type) }
+	})
+	world.Zone(`customer.example. TXT "v=spf1 ip4:192.0.2.0/24 -all"`)
+	b := h.as("developer@example.com")
+	assert.Contains(t, b.get("/dashboard/spf").words("main"), "Create a key first")
+	reader, _, err := h.admin.CreateKey(t.Context(), metering.KeyRequest{Account: h.account.ID, Name: "reader",
+		Scopes: []metering.Scope{metering.MailRead}})
+	require.NoError(t, err)
+	key, _, err := h.admin.CreateKey(t.Context(), metering.KeyRequest{Account: h.account.ID, Name: "mail " + hostileName,
+		Scopes: metering.Scopes()})
+	require.NoError(t, err)
+	foreign, _, err := h.admin.CreateKey(t.Context(), metering.KeyRequest{Account: h.other.ID, Name: "x", Scopes: metering.Scopes()})
+	require.NoError(t, err)
+	wellFormed(t, "profiles", b.get("/dashboard/spf"))
+	for _, tt := range []struct{ domain, record, key, field string }{
+		{"not a domain", "", string(key.ID), "domain"},
+		{"customer.example", "nothing", string(key.ID), "source_record"},
+		{"none.example", "", string(key.ID), "source_record"},
+		{"customer.example", "", string(reader.ID), "key"},
+		{"customer.example", "", string(foreign.ID), "key"},
+	} {
+		r := b.post("/dashboard/spf", "domain", tt.domain, "source_record", tt.record, "key", tt.key)
+		require.Equal(t, http.StatusUnprocessableEntity, r.status, tt)
+		assert.NotEmpty(t, r.words("#"+tt.field+"-fault"), tt)
+	}
+	assert.Equal(t, http.StatusForbidden, h.as("viewer@example.com").post("/dashboard/spf", "domain", "customer.example").status)
+
+	made := b.post("/dashboard/spf", "domain", "customer.example", "key", string(key.ID))
+	require.Equal(t, http.StatusSeeOther, made.status, made.words("main"))
+	page := b.get(made.header.Get("Location"))
+	wellFormed(t, "created", page)
+	assert.Contains(t, page.words("section[aria-labelledby=publish] .record"), "TXT customer.example v=spf1")
+	assert.Contains(t, page.words("section[aria-labelledby=published] .record"), "ip4:192.0.2.0/24")
+	assert.Zero(t, h.used())
+
+	at, _, _ := strings.Cut(made.header.Get("Location"), "?")
+	assert.Equal(t, http.StatusUnprocessableEntity, b.post(at+"/remove").status)
+	assert.Equal(t, http.StatusNotFound, h.as("owner@example.net").post(at+"/remove", "sure", "yes").status)
+	b.follow(at+"/remove", "sure", "yes")
+	assert.Equal(t, http.StatusNotFound, b.send("GET", at, nil).status)
+	assert.Equal(t, []hostedspf.EventType{hostedspf.ProfileCreated, hostedspf.ProfileRemoved}, events)
+	assert.Equal(t, http.StatusNotFound, b.post(at+"/remove", "sure", "yes").status)
+}
+
 // Without profiles on the server they have no page.
 func TestNoHostedSPF(t *testing.T) {
 	h := newFixture(t)

@@ -61,6 +61,7 @@ const (
 	Queue    // deliveries that wait for an attempt
 	Watches  // watched domains
 	Digests  // what their last runs found
+	Profiles // of hosted SPF
 
 	bounds // how many there are
 )
@@ -276,6 +277,10 @@ var table = [bounds]Bound{
 	Digests: {What: "what the last runs of watches found", Unit: Bytes,
 		Account: 10_000 * 64 << 10,
 		Full:    Shortened, Users: []User{Watcher}},
+	// Each is resolved again and again, without a charge. An operator may create more.
+	Profiles: {What: "profiles of hosted SPF created by forms",
+		Account: 100,
+		Full:    Refused, Users: []User{Dashboard}},
 }
 
 // Of returns a bound.
