@@ -4,11 +4,43 @@ import (
 	"errors"
 	"net/netip"
 	"testing"
+	"testing/synctest"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/budget"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// Operations for visitors are not charged, have no access to what belongs to keys, and together the memory of one account.
+func TestUnmetered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAPI(t, "self", nil)
+		run := (&API{a.handler.(*server)}).Unmetered()
+		upper, _ := Endpoints().Nearest("text/upper")
+		result, err := run(t.Context(), upper, []byte(`{"text":"ab"}`))
+		require.NoError(t, err)
+		assert.Contains(t, string(result.Body), `"AB"`)
+		assert.Zero(t, a.used())
+		assert.Empty(t, a.seen)
+		_, err = run(t.Context(), upper, []byte(`{"txt":"ab"}`))
+		_, invalid := errors.AsType[*ViolationsError](err)
+		require.True(t, invalid, err)
+		hosted, _ := Endpoints().ByName("spf/hosted")
+		_, err = run(t.Context(), hosted, []byte(`{}`))
+		require.ErrorIs(t, err, errHosted)
+
+		work := a.handler.(*server).Budget.Work
+		lease, err := work.Take(t.Context(), budget.Owner{}, work.All)
+		require.NoError(t, err)
+		_, err = run(t.Context(), upper, []byte(`{"text":"ab"}`))
+		require.ErrorIs(t, err, budget.ErrFull)
+		others, err := work.Take(t.Context(), budget.Owner{Account: a.account.ID}, work.Account)
+		require.NoError(t, err, "accounts keep theirs")
+		others.Release()
+		lease.Release()
+	})
+}
 
 // A key that acts in the process is charged as a request that shows its secret, and refused by all that is not about
 // the way here.
