@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -72,6 +73,21 @@ func TestManyDomains(t *testing.T) {
 	t.Logf("a page of the list of %d domains on %T: %v in the middle, %v at worst, %d bytes", many, store, took[4], took[8],
 		size)
 	assert.Less(t, size, 60<<10)
+	began := time.Now()
+	file := b.send(http.MethodGet, "/dashboard/domains.csv", nil).body
+	t.Logf("the same as a file: %v, %d bytes", time.Since(began), len(file))
+	assert.Equal(t, 1+many, strings.Count(file, "\r\n"))
+	form := url.Values{"every": {"24h0m0s"}}
+	for i := range maxAdded {
+		form.Add("domain", fmt.Sprintf("customer-%d.example.org", many+i))
+	}
+	began = time.Now()
+	full := b.send(http.MethodPost, "/dashboard/domains", form)
+	t.Logf("a form that adds %d domains, of which none fits: %v", maxAdded, time.Since(began))
+	assert.Equal(t, http.StatusUnprocessableEntity, full.status)
+	assert.Contains(t, full.words(".entries"), "customer-10000.example.org exceeds the 10,000 domains that an account can watch")
+	assert.Equal(t, maxNamed, full.Find(".entries li").Length())
+	assert.Equal(t, maxAdded, len(strings.Fields(full.Find("#domain").Text())))
 	assert.Equal(t, 11, b.get("/dashboard?q=CUSTOMER-99.&page=99").Find("table.domains tbody tr").Length()+10)
 }
 
