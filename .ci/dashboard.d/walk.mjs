@@ -39,7 +39,8 @@ async function domains(v) {
   await page.locator("summary", { hasText: "Add domains" }).click();
   await v.look("domains-form");
   const entries = page.getByLabel("Domains", { exact: true });
-  await entries.fill("shop.example\na..b\nhttps://www.bücher.example/kontakt, www.xn--bcher-kva.example\nharbour.example");
+  await entries.fill("shop.example\na..b\nhttps://www.bücher.example/kontakt, www.xn--bcher-kva.example\n" +
+    "harbour.example");
   await v.press("Preview");
   await v.sees("2 domains would be added", "harbour.example is watched already", "is the same domain as");
   await v.look("domains-preview");

@@ -90,7 +90,9 @@ func readEntries(r *http.Request) error {
 }
 
 // domainHeadings are the titles of a column of domains, the most certain first.
-var domainHeadings = []string{"domain", "domains", "domain name", "domain_name", "hostname", "host", "website", "url", "name"}
+var domainHeadings = []string{
+	"domain", "domains", "domain name", "domain_name", "hostname", "host", "website", "url", "name",
+}
 
 // splitEntries returns the entries of a text: the column of domains of a table whose first row names it, or else all
 // words, which spaces, commas or semicolons separate.

@@ -61,7 +61,8 @@ func TestParseEntries(t *testing.T) {
 		domains          string
 		refused, skipped string
 	}{
-		{[]string{"https://user@Shop.Example:8443/a?b#c", "www.b.example/x", "c.example."}, "shop.example www.b.example c.example", "", ""},
+		{[]string{"https://user@Shop.Example:8443/a?b#c", "www.b.example/x", "c.example."},
+			"shop.example www.b.example c.example", "", ""},
 		{[]string{"a.example", "a.example"}, "a.example", "", "a.example is listed twice"},
 		{[]string{"bücher.example", "xn--bcher-kva.example", "BÜCHER.example"}, "xn--bcher-kva.example", "",
 			"xn--bcher-kva.example is the same domain as bücher.example; BÜCHER.example is the same domain as bücher.example"},
@@ -110,7 +111,8 @@ func TestAddDomains(t *testing.T) {
 	b := h.owner()
 	b.add("plain.example")
 	const path, every = "/dashboard/domains", "24h0m0s"
-	const pasted = "good.example\na..b\nhttps://www.bücher.example/kontakt, www.xn--bcher-kva.example\nplain.example localhost"
+	const pasted = "good.example\na..b\nhttps://www.bücher.example/kontakt, www.xn--bcher-kva.example\n" +
+		"plain.example localhost"
 
 	preview := b.post(path+"/preview", "domain", pasted, "every", every, "checks", "mail")
 	require.Equal(t, http.StatusOK, preview.status, h.log.String())
@@ -135,7 +137,8 @@ func TestAddDomains(t *testing.T) {
 	assert.Contains(t, some.words("details.reveal[open] .entries"), `"localhost" is not a domain name: it has no dot`)
 	assert.ElementsMatch(t, []string{"plain.example", "good.example", "www.bücher.example"}, strings.Fields(h.watchedNames()))
 	entries := b.get("/dashboard/log").words("tbody")
-	assert.Contains(t, entries, "domain=good.example,a..b,https://www.bücher.example/kontakt,www.xn--bcher-kva.example,plain.example,localhost")
+	assert.Contains(t, entries, "domain=good.example,a..b,https://www.bücher.example/kontakt,www.xn--bcher-kva.example,"+
+		"plain.example,localhost")
 	assert.NotContains(t, entries, "could not be added", "the act was carried out")
 
 	again := b.post(path, "domain", pasted, "every", every)
@@ -155,7 +158,8 @@ func TestAddDomains(t *testing.T) {
 	assert.NotContains(t, h.watchedNames(), "c.example")
 
 	list := b.follow(path, "domain", "c.example d.example plain.example", "every", every)
-	assert.Contains(t, list.words(".notice"), "2 domains added. The first checks run within a few minutes. 1 domain was watched already.")
+	assert.Contains(t, list.words(".notice"),
+		"2 domains added. The first checks run within a few minutes. 1 domain was watched already.")
 	assert.Equal(t, 0, list.Find("details.reveal[open]").Length())
 	for _, text := range []string{"/dashboard?added=-1", "/dashboard?added=x&watched=3", "/dashboard?watched=1"} {
 		assert.Equal(t, 0, b.get(text).Find(".notice").Length(), text)

@@ -100,7 +100,8 @@ func testWatches(h *fixture) {
 		"delta.example":   {Mark: view.Unknown, Unknown: 1, LastRun: now.Add(-4 * time.Hour)},
 		"epsilon.example": {Mark: view.Good, LastRun: now.Add(-5 * time.Hour), Reason: watch.NoCredits},
 		"zeta.example":    {},
-		"eta.example":     {Mark: view.Critical, LastRun: now.Add(-6 * time.Hour), Reason: watch.NoDomain, Areas: []watch.Area{watch.DNSArea}},
+		"eta.example": {Mark: view.Critical, LastRun: now.Add(-6 * time.Hour), Reason: watch.NoDomain,
+			Areas: []watch.Area{watch.DNSArea}},
 	} {
 		one, err := h.dash.Watches.Create(ctx, watch.Request{Account: h.account.ID, Domain: name})
 		require.NoError(h.t, err)
@@ -173,7 +174,8 @@ func TestDomainFilters(t *testing.T) {
 
 	all := b.get("/dashboard")
 	wellFormed(t, "all", all)
-	assert.Equal(t, "All 7 Problems 3 Warnings 1 Unknown 1 Good 1 First check pending 1 Paused 1 Gone or unreachable 1", all.words(".tabs"))
+	assert.Equal(t, "All 7 Problems 3 Warnings 1 Unknown 1 Good 1 First check pending 1 Paused 1 Gone or unreachable 1",
+		all.words(".tabs"))
 	row := all.words("table.domains tbody tr:first-child")
 	assert.Equal(t, "alpha.example ✖ Certificate of the host has expired 1 critical, 2 warnings · 17 of 18 checks "+
 		"worse: Certificate has expired 2 days ago – 1 hour ago next now", row)

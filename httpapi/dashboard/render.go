@@ -85,7 +85,8 @@ func (d *dashboard) render(w http.ResponseWriter, r *http.Request, name string, 
 		_, _ = w.Write(f.data) // an error means that the browser has gone
 		return nil
 	}
-	page := &pageData{Session: s.session, Form: s.form, Data: data, Notice: cmp.Or(s.notice, d.notices[r.URL.Query().Get("notice")]),
+	notice := cmp.Or(s.notice, d.notices[r.URL.Query().Get("notice")])
+	page := &pageData{Session: s.session, Form: s.form, Data: data, Notice: notice,
 		Layout: ui.Layout{Title: s.title, Kind: "wide", Home: "/dashboard", Style: "/dashboard/style.css",
 			Icon: "/dashboard/icon.svg", Script: "/dashboard/script.js"}}
 	if s.poll != "" {
@@ -257,7 +258,8 @@ func (d *dashboard) formatTime(instant any, describe func(time.Duration) string)
 	return template.HTML(text) // which holds digits and our own words alone
 }
 
-// formatDistance writes in words how far away an instant is, with the instant itself as its title. A zero time is a dash.
+// formatDistance writes in words how far away an instant is, with the instant itself as its title. A zero time is a
+// dash.
 func (d *dashboard) formatDistance(t time.Time) template.HTML {
 	if t.IsZero() {
 		return "–"

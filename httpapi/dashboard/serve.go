@@ -342,7 +342,8 @@ func parseForm(r *http.Request, p *page, limit int64) error {
 	return p.prepare(r)
 }
 
-// reserveForm waits for room for a form within a limit, and is called before the form is read. For a visitor without a session it counts an attempt to sign in, because visitors have no other forms.
+// reserveForm waits for room for a form within a limit, and is called before the form is read. For a visitor without a
+// session it counts an attempt to sign in, because visitors have no other forms.
 func (d *dashboard) reserveForm(r *http.Request, limit int64) (release func(), err error) {
 	s := stateOf(r)
 	if s.session == nil {
