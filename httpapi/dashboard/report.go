@@ -115,8 +115,11 @@ func newReport(digest *target.Digest, known *watch.Snapshot, now time.Time) repo
 func newPublished(s target.DigestStep) published {
 	p := published{Text: s.Text, Name: strings.TrimSuffix(s.Name, "."), Type: s.Type, Value: s.Value, Current: s.Current,
 		Blanks: view.Unique(placeholder.FindAllString(s.Value, -1)), Long: s.Long}
+	line := zoneLine.FindStringSubmatch(p.Value)
 	switch {
 	case p.Value == "" || p.Type != "":
+	case line != nil:
+		p.Name, p.Type, p.Value = line[1], line[2], line[3]
 	case strings.HasPrefix(p.Name, "https://"):
 		p.Type = "File"
 	case strings.Contains(p.Value, " IN "):
@@ -132,6 +135,8 @@ func newPublished(s target.DigestStep) published {
 var (
 	placeholder = regexp.MustCompile(`\bYOUR[A-Z0-9_-]*`)
 	headerLine  = regexp.MustCompile(`^[A-Za-z-]+: `)
+	// zoneLine matches the only line of a zone, but that of a TXT record, which is quoted.
+	zoneLine = regexp.MustCompile(`^(\S+)\. IN ([A-SU-Z][A-Z0-9]*|TLSA) ([^\n]+)\n?$`)
 )
 
 // earlier returns warnings and worse that are known, and were not seen in the last check: it had no answer, or one that
@@ -182,7 +187,7 @@ func areas(parts []target.DigestPart) (list []area) {
 func leftText(c target.Counts) string {
 	return cmp.Or(view.List(view.TextIf(c.Critical > 0, strconv.Itoa(c.Critical)+" critical"),
 		view.TextIf(c.Error > 0, phrase.Count(c.Error, "error")),
-		view.TextIf(c.Warning > 0, phrase.Count(c.Warning, "warning"))), "nothing")
+		view.TextIf(c.Warning > 0, phrase.Count(c.Warning, "warning"))), "nothing that is known")
 }
 
 // After is what is still wrong after all tasks.
@@ -193,10 +198,10 @@ func (r *report) After() target.Counts {
 	return r.Digest.Counts
 }
 
-// A verdict is how a domain is, in a sentence.
+// A verdict is how a domain is, in a sentence, and how many faults it has.
 type verdict struct {
-	Mark view.Mark
-	Text string
+	Mark         view.Mark
+	Text, Counts string
 }
 
 // Verdict is that of the last check, unless something graver is known.
@@ -205,8 +210,8 @@ func (p *domainPage) Verdict() verdict {
 	if digest != nil && digest.Headline != "" {
 		found := digest.Counts.Mark()
 		if rank(p.Mark) > rank(view.Warning) || rank(p.Mark) >= rank(found) {
-			return verdict{cmp.Or(found, p.Mark), digest.Headline}
+			return verdict{cmp.Or(found, p.Mark), digest.Headline, view.TextIf(found != "", leftText(digest.Counts))}
 		}
 	}
-	return verdict{p.Mark, p.summary}
+	return verdict{p.Mark, p.summary, severityCounts(p.Watch)}
 }

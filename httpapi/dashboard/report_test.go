@@ -88,6 +88,29 @@ func TestDomainReport(t *testing.T) {
 		sections)
 }
 
+// What is published has a place, whatever it is.
+func TestPublished(t *testing.T) {
+	for _, tt := range []struct {
+		step                     view.Step
+		kind, name, value, blank string
+	}{
+		{view.Step{Name: "example.com.", Type: "TXT", Value: "v=spf1 -all"}, "TXT", "example.com", "v=spf1 -all", ""},
+		{view.Step{Name: "https://mta-sts.example.com/x", Value: "version: STSv1\n"}, "File", "https://mta-sts.example.com/x",
+			"version: STSv1\n", ""},
+		{view.Step{Value: "_25._tcp.mx.example.com. IN TLSA 3 1 1 00"}, "TLSA", "_25._tcp.mx.example.com", "3 1 1 00", ""},
+		{view.Step{Value: "a.example. IN A 192.0.2.1\nb.example. IN A 192.0.2.2\n"}, "Lines of the zone", "",
+			"a.example. IN A 192.0.2.1\nb.example. IN A 192.0.2.2\n", ""},
+		{view.Step{Value: `a.example. IN TXT "x"`}, "Lines of the zone", "", `a.example. IN TXT "x"`, ""},
+		{view.Step{Value: "X-Frame-Options: DENY"}, "HTTP header", "in every response", "X-Frame-Options: DENY", ""},
+		{view.Step{Value: "p=YOUR_KEY"}, "Value", "", "p=YOUR_KEY", "YOUR_KEY"},
+		{view.Step{Name: "example.com.", Type: "MX"}, "MX", "example.com", "", ""},
+	} {
+		p := newPublished(target.DigestStep{Step: tt.step})
+		assert.Equal(t, []string{tt.kind, tt.name, tt.value, tt.blank}, []string{p.Type, p.Name, p.Value,
+			strings.Join(p.Blanks, " ")})
+	}
+}
+
 // A watch of one check neither praises nor plans for the others, and checks that one alone when it is told to.
 func TestDomainScope(t *testing.T) {
 	h := newFixture(t, withDemoWorld(t), withWatches)

@@ -152,15 +152,29 @@ func (w *Whole) Digest(at time.Time) *Digest {
 		d.Steps = append(d.Steps, one)
 	}
 	for _, r := range w.parts() {
-		part := DigestPart{cmp.Or(r.group, groupOf(r.name)), r.name, r.mark, phrase.Clip(r.brief, maxDigestDetail), nil}
-		for _, f := range r.facts[:min(len(r.facts), maxDigestFacts)] {
-			f.Value = phrase.Clip(f.Value, maxDigestFact)
-			part.Facts = append(part.Facts, f)
-		}
-		d.Parts = append(d.Parts, part)
+		d.addPart(r)
 	}
 	d.bound()
 	return d
+}
+
+// addPart adds a part. Those of which nothing is known for the same reason are one.
+func (d *Digest) addPart(r row) {
+	part := DigestPart{cmp.Or(r.group, groupOf(r.name)), r.name, r.mark, phrase.Clip(r.brief, maxDigestDetail), nil}
+	if part.Mark == view.Unknown {
+		i := slices.IndexFunc(d.Parts, func(p DigestPart) bool {
+			return p.Group == part.Group && p.Mark == part.Mark && p.Brief == part.Brief
+		})
+		if i >= 0 {
+			d.Parts[i].Name, d.Parts[i].Facts = d.Parts[i].Name+", "+part.Name, nil
+			return
+		}
+	}
+	for _, f := range r.facts[:min(len(r.facts), maxDigestFacts)] {
+		f.Value = phrase.Clip(f.Value, maxDigestFact)
+		part.Facts = append(part.Facts, f)
+	}
+	d.Parts = append(d.Parts, part)
 }
 
 // groupOf returns the group of an operation; empty if it is not of the public API.
