@@ -153,7 +153,7 @@ func (d *demo) handler(ctx context.Context, world *diagtest.World, days int) (ht
 	d.closers = append(d.closers, c.Gate.Close)
 	h.api = httpapi.New(c)
 	handler, err := d.mountParts(ctx, h, dashboard.Config{Activity: activity, HostedSPF: c.HostedSPF,
-		SPFZone: diag.MustName("spf.harbour.example")})
+		SPFZone: diag.MustName("spf.harbour.example"), Seller: "Example Diagnostics Ltd\n1 Main Street\nDublin"})
 	if err != nil {
 		return nil, err
 	}

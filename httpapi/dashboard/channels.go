@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/httpapi/internal/ui"
 	"github.com/diagkit/diagkit/metering"
@@ -35,6 +37,21 @@ var targetHints = map[notify.Kind]string{
 	"telegram": "chat ID or @channel, and a bot token",
 	"email":    "email address, if this server sends mail",
 }
+
+// categoryTitles are the titles of categories of events.
+var categoryTitles = map[metering.EventCategory]string{
+	"usage": "Usage", "api_key": "API keys", "billing": "Billing", "spf": "Hosted SPF", "domain": "Domains",
+}
+
+// categoryNames writes categories by their titles.
+func categoryNames(list ...metering.EventCategory) string {
+	return strings.Join(kit.Map(list, func(c metering.EventCategory) string {
+		return cmp.Or(categoryTitles[c], string(c))
+	}), ", ")
+}
+
+// channelEvents names the events of a channel.
+func channelEvents(c notify.Channel) string { return cmp.Or(categoryNames(c.Categories...), "all") }
 
 func (d *dashboard) showChannels(r *http.Request) (any, error) {
 	account, c, ctx := sessionOf(r).Account.ID, d.channels(), r.Context()
@@ -302,7 +319,15 @@ func (d *dashboard) showDelivery(r *http.Request) (any, error) {
 	}
 	c, _ := d.channels().Channel(r.Context(), delivered.Account, delivered.Channel) // which may be no more
 	stateOf(r).title = "Delivery " + delivered.ID
-	return delivery{delivered, c.Name}, nil
+	page := struct {
+		delivery
+		Poll string // as of a test
+	}{delivery: delivery{delivered, c.Name}}
+	if !page.Tried() {
+		page.Poll = pollURL(r)
+		stateOf(r).poll = page.Poll
+	}
+	return page, nil
 }
 
 func (d *dashboard) replayDelivery(r *http.Request) (string, error) {

@@ -153,7 +153,7 @@ func TestChannels(t *testing.T) {
 		"categories", "billing", "categories", "usage")
 	secret := page.words(".secret code")
 	assert.Regexp(t, "^whsec_", secret)
-	assert.Contains(t, page.words("dl"), "usage")
+	assert.Contains(t, page.words("dl"), "Billing, Usage")
 	at := "/dashboard/channels/" + page.words("dl code:contains(chn_)")
 	assert.NotContains(t, b.follow("/dashboard/saved", "page", at).body, secret)
 	const slack = "https://hooks.slack.com/services/T0/B0/verysecret"

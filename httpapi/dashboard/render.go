@@ -198,6 +198,8 @@ func (d *dashboard) templateFuncs() template.FuncMap {
 		"watchState": stateText,
 		"actText":    actText,
 		"words":      func(s any) string { return strings.ReplaceAll(fmt.Sprint(s), "_", " ") },
+		"categories": categoryNames,
+		"events":     channelEvents,
 		"capitalize": phrase.Capitalize,
 	}
 }

@@ -32,7 +32,7 @@ func (v *Invoice) refuse(format string, args ...any) error {
 var ErrBusy = errors.New("the invoice is being charged at this moment; try again in five minutes")
 
 // outcomeUnknown is why an invoice may be neither void nor of another amount: it may have been paid.
-const outcomeUnknown = "had an attempt of which nobody knows whether it was paid"
+const outcomeUnknown = "had a payment attempt whose outcome is unknown"
 
 // correct changes an invoice that is in one of the given states and is not being charged.
 func (b Billing) correct(

@@ -237,7 +237,7 @@ func TestCreditOfWhatIsOpen(t *testing.T) {
 	b.Biller = biller
 	b.pay(billing.Paying{Failed: 1})
 	_, _, err := b.Credit(t.Context(), id, month, 100, "x")
-	b.refused(err, "had an attempt of which nobody knows whether it was paid")
+	b.refused(err, "had a payment attempt whose outcome is unknown")
 	biller.err, biller.refuse = nil, "no funds"
 	b.clock.Advance(time.Hour)
 	b.pay(billing.Paying{Failed: 1})
@@ -252,7 +252,7 @@ func TestCreditOfWhatIsOpen(t *testing.T) {
 
 // What may have been paid is neither void nor credited: another payment would be made beside it.
 func TestMendWhatMayBePaid(t *testing.T) {
-	const uncertain = "had an attempt of which nobody knows whether it was paid"
+	const uncertain = "had a payment attempt whose outcome is unknown"
 	for name, attempt := range map[string]func(b *bench){
 		"the biller broke": func(b *bench) { b.pay(billing.Paying{Failed: 1}) },
 		"the server stopped": func(b *bench) {

@@ -54,9 +54,9 @@ func (u Unsubscribe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		answer(http.StatusServiceUnavailable, "<p>This did not work. Try again later.</p>")
 	case r.Method == http.MethodPost || d.State == ChannelDisabled:
-		answer(http.StatusOK, "<p>This address gets no more notifications.</p>")
+		answer(http.StatusOK, "<p>This address no longer receives notifications.</p>")
 	default:
-		answer(http.StatusOK, `<form method="post"><button>Send no more notifications to this address</button></form>`)
+		answer(http.StatusOK, `<form method="post"><button>Unsubscribe this address</button></form>`)
 	}
 }
 
