@@ -29,7 +29,7 @@ type domainsPage struct {
 	States  linkList       // with the counts of what else the filter selects
 	AreaSum map[watch.Area]int
 	Form    watchOptions
-	Added   *addition // what became of a submitted form; nil without one
+	Added   *addition // the outcome of a submitted form; nil without one
 }
 
 // displayName is a watched domain as people write it.
