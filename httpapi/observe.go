@@ -65,8 +65,8 @@ var fieldPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*(\.[a-z_]+|\[[0-9]
 
 var (
 	quotedValue = regexp.MustCompile(`"(?:[^"\\]|\\.)*("|$)`)
-	// bareValue is a URL and all behind it, which may be more of it, or a word that may be a name, an address or a time,
-	// or is too long for a word of ours.
+	// bareValue is a URL and all behind it, which may be more of it, or a word that may be a name, an address or a
+	// time, or is too long for a word of ours.
 	bareValue = regexp.MustCompile(`\S*://.*|\S*[^\s.:,;/@_-][.:/@_=\\][^\s.:,;]\S*|\S{25,}|\S*[^\x00-\x7f…–]\S*`)
 )
 

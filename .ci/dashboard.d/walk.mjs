@@ -218,7 +218,32 @@ async function bills(v) {
 // inhabited is an account with a month behind it.
 async function inhabited() {
   const v = await visitor(demo, "owner");
-  for (const part of [domains, channels, keys, playground, bills, others]) await walk(part, v);
+  for (const part of [domains, channels, keys, playground, requests, bills, others]) await walk(part, v);
+}
+
+// requests are found by filters that compose, and by a part of the ID.
+async function requests(v) {
+  const { page } = v;
+  await glance(v, [["usage", "/dashboard/usage", "By operation", "By key", "INVALID_REQUEST"],
+    ["activity", "/dashboard/activity", "spf/lookup"]]);
+  await v.press(page.getByRole("link", { name: "7 d", exact: true }));
+  await page.getByLabel("Outcome").selectOption("Refused");
+  await v.press("Filter");
+  check(page.url().includes("range=7d") && page.url().includes("code=refused"), "the address is", page.url());
+  const row = page.locator(".requests details").first();
+  await row.locator("summary").click();
+  await v.sees("Message", "Request ID");
+  await v.look("activity-open");
+  const id = await row.locator(".code code").innerText();
+  await page.getByLabel("Request ID").fill(id.slice(12, 20));
+  await v.press("Filter");
+  check(await page.locator(".requests li").count() === 1, "a part of an ID finds not one request");
+  await page.locator(".requests summary").click();
+  await v.sees(id);
+  await v.press(page.getByRole("link", { name: "View usage" }));
+  await v.look("usage-refused");
+  await page.getByText("Show the charts as a table").click();
+  await v.look("usage-table");
 }
 
 async function others(v) {
@@ -240,7 +265,7 @@ async function others(v) {
   await v.page.getByLabel("The records are no longer published").check();
   await v.press("Remove profile");
   await v.sees("Profile removed");
-  await glance(v, [["usage", "/dashboard/usage", "By operation"], ["activity", "/dashboard/activity", "req_"],
+  await glance(v, [
     ["log", "/dashboard/log", "Issued a credit note", "Rotated an API key", "127.0.0.1"],
     ["members", "/dashboard/members", "dev@agency.example"],
     ["sessions", "/dashboard/sessions", "this session"], ["letterbox", "/letterbox"]]);

@@ -100,7 +100,8 @@ func (s requestSearch) URL(path string, changes ...string) string {
 func (s requestSearch) Tabs() []rangeTab { return s.selection.tabs(s.URL) }
 
 func (s requestSearch) matches(o httpapi.Observation) bool {
-	return s.selection.matches(o) && strings.Contains(o.RequestID, s.part) && (s.before.IsZero() || o.At.Before(s.before))
+	return s.selection.matches(o) && strings.Contains(o.RequestID, s.part) &&
+		(s.before.IsZero() || o.At.Before(s.before))
 }
 
 // foundRequests are the newest that a search has found.
@@ -165,6 +166,8 @@ func (d *dashboard) findCharges(
 	return nil
 }
 
+func keyOf(o httpapi.Observation) metering.KeyID { return o.Key }
+
 func observationOf(e metering.Entry) httpapi.Observation {
 	return httpapi.Observation{
 		At: e.At, RequestID: e.RequestID, Endpoint: e.Endpoint, Key: e.Key, Code: codeOK, Credits: e.Credits,
@@ -206,8 +209,7 @@ func (d *dashboard) showActivity(r *http.Request) (any, error) {
 	}
 	a.RecordedSince, a.Searched = found.since, found.searched
 	list := found.list
-	a.Names, err = d.keyNames(r.Context(), s.account,
-		kit.Map(list[:min(len(list), maxActivityRows)], func(o httpapi.Observation) metering.KeyID { return o.Key }))
+	a.Names, err = d.keyNames(r.Context(), s.account, kit.Map(list[:min(len(list), maxActivityRows)], keyOf))
 	n, last := cutPage(len(list), rowsThatFit(list, a.Names), func(i int) time.Time { return list[i].At })
 	a.Requests = list[:n]
 	if last.IsZero() {
@@ -250,7 +252,7 @@ func (d *dashboard) showActivityFile(r *http.Request) (any, error) {
 		return nil, err
 	}
 	list := found.list[:min(len(found.list), maxActivityFile)]
-	names, err := d.keyNames(r.Context(), s.account, kit.Map(list, func(o httpapi.Observation) metering.KeyID { return o.Key }))
+	names, err := d.keyNames(r.Context(), s.account, kit.Map(list, keyOf))
 	return file{media: csvMedia, name: "requests-" + s.name() + ".csv",
 		write: func(w io.Writer) error { return writeRequests(w, list, names) }}, err
 }
@@ -269,9 +271,9 @@ func writeRequests(w io.Writer, list []httpapi.Observation, names map[string]str
 		if o.IP.IsValid() {
 			ip = o.IP.String()
 		}
-		_ = c.Write([]string{o.At.UTC().Format("2006-01-02T15:04:05.000Z"), render.CSVCell(o.RequestID), render.CSVCell(o.Endpoint),
-			string(o.Key), render.CSVCell(names[string(o.Key)]), o.Code, status, strconv.FormatInt(o.Credits, 10), duration, ip,
-			render.CSVCell(o.Field), render.CSVCell(o.Message)})
+		row := []string{o.At.UTC().Format("2006-01-02T15:04:05.000Z"), o.RequestID, o.Endpoint, string(o.Key),
+			names[string(o.Key)], o.Code, status, strconv.FormatInt(o.Credits, 10), duration, ip, o.Field, o.Message}
+		_ = c.Write(kit.Map(row, render.CSVCell))
 	}
 	c.Flush()
 	return c.Error()

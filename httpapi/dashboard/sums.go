@@ -25,8 +25,8 @@ type sumKey struct {
 	operation, endpoint string
 }
 
-// cachedSums holds the sums of a selection. The ledger is read on from where it was read before, for an account may have
-// a million charges.
+// cachedSums holds the sums of a selection. The ledger is read on from where it was read before, for an account may
+// have a million charges.
 type cachedSums struct {
 	sumKey
 	sums metering.Sums
@@ -38,8 +38,8 @@ type accountSums struct {
 	list []*cachedSums
 }
 
-// take returns the sums of a selection, in place of the longest unused one where there are too many; dropped is how many
-// keys that had.
+// take returns the sums of a selection, in place of the longest unused one where there are too many; dropped is how
+// many keys that had.
 func (a *accountSums) take(k sumKey) (s *cachedSums, dropped int) {
 	for i, one := range a.list {
 		if one.sumKey == k {

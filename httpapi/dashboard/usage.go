@@ -70,23 +70,55 @@ type usageRow struct {
 	usageCounts
 }
 
-// ranked returns counts by name: those with most credits first, then those with most failures.
-func ranked[K ~string](counts map[K]usageCounts) (list []usageRow) {
-	for name, c := range counts {
-		list = append(list, usageRow{string(name), c})
-	}
-	slices.SortFunc(list, func(a, b usageRow) int {
-		return cmp.Or(cmp.Compare(b.Credits, a.Credits), cmp.Compare(b.Errors(), a.Errors()), cmp.Compare(a.Name, b.Name))
-	})
-	return list
+// byUse compares rows: those with most credits come first, then those with most failures.
+func byUse(a, b usageRow) int {
+	return cmp.Or(cmp.Compare(b.Credits, a.Credits), cmp.Compare(b.Errors(), a.Errors()), cmp.Compare(a.Name, b.Name))
 }
 
-// maxCredits is the most credits of a row.
-func maxCredits(rows []usageRow) int64 {
-	if len(rows) == 0 {
+// A usageTable is rows in the order of their use, or the first of them.
+type usageTable struct {
+	Rows []usageRow
+	all  int // with those that were left out
+}
+
+// add adds a row to a table that shows at most so many; 0 means all, in any order until sort.
+func (t *usageTable) add(row usageRow, most int) {
+	t.all++
+	if most == 0 {
+		t.Rows = append(t.Rows, row)
+		return
+	}
+	i, _ := slices.BinarySearchFunc(t.Rows, row, byUse)
+	if i < most {
+		t.Rows = slices.Insert(t.Rows[:min(len(t.Rows), most-1)], i, row)
+	}
+}
+
+// newTable returns the table of charges and failures by name.
+func newTable[K ~string](charges map[K]metering.Total, failures map[K]usageCounts, most int) (t usageTable) {
+	for name, total := range charges {
+		t.add(usageRow{string(name), failures[name].plusCharges(total)}, most)
+	}
+	for name, c := range failures {
+		if _, charged := charges[name]; !charged {
+			t.add(usageRow{string(name), c}, most)
+		}
+	}
+	if most == 0 {
+		slices.SortFunc(t.Rows, byUse)
+	}
+	return t
+}
+
+// More is how many rows were left out.
+func (t usageTable) More() int { return t.all - len(t.Rows) }
+
+// Max is the most credits of a row.
+func (t usageTable) Max() int64 {
+	if len(t.Rows) == 0 {
 		return 0
 	}
-	return rows[0].Credits
+	return t.Rows[0].Credits
 }
 
 // topRows is how many operations and keys the page shows; a view of its own shows all.
@@ -110,10 +142,8 @@ type usagePage struct {
 	Show                       string // showOperations or showKeys; empty: the first of both, and the charts
 	Total                      usageCounts
 	Parts                      []usageRow // of the range, in their order
-	Outcomes                   []usageRow // by code, those with most requests first
-	ByOperation, ByKey         []usageRow
-	MoreOperations, MoreKeys   int   // that are not shown
-	MaxByOperation, MaxByKey   int64 // credits of the row that was charged most
+	ByCode, ByOperation, ByKey usageTable
+	MaxByKey                   int64 // credits of the key that was charged most
 	KeyPager                   pager
 	Names                      map[string]string
 	RecordedSince              time.Time // from which on failures are remembered; zero: none are
@@ -148,8 +178,10 @@ func (d *dashboard) showUsage(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	u.cut(r)
-	u.Names, err = d.keyNames(r.Context(), account.ID, kit.Map(u.ByKey, func(row usageRow) metering.KeyID {
+	if u.MaxByKey = u.ByKey.Max(); u.Show == showKeys {
+		u.KeyPager, u.ByKey.Rows = paginate(r, u.ByKey.Rows)
+	}
+	u.Names, err = d.keyNames(r.Context(), account.ID, kit.Map(u.ByKey.Rows, func(row usageRow) metering.KeyID {
 		return metering.KeyID(row.Name)
 	}))
 	u.Plan = d.Plans.In(s.Month)[u.Balance.Plan]
@@ -161,7 +193,8 @@ func (d *dashboard) showUsage(r *http.Request) (any, error) {
 // count sums up charges and failures by everything that the page shows.
 func (u *usagePage) count(t metering.Sums, failures []httpapi.Observation, now time.Time) {
 	parts := u.parts(now)
-	operations, keys, codes := map[string]usageCounts{}, map[metering.KeyID]usageCounts{}, map[string]usageCounts{}
+	charges, operations := map[string]metering.Total{}, map[string]usageCounts{}
+	keys, codes := map[metering.KeyID]usageCounts{}, map[string]usageCounts{}
 	for hour, total := range t.Hours {
 		if p := partOf(parts, hour); p != nil {
 			p.usageCounts = p.plusCharges(total)
@@ -169,11 +202,8 @@ func (u *usagePage) count(t metering.Sums, failures []httpapi.Observation, now t
 	}
 	for endpoint, total := range t.Endpoints {
 		name := operationName(endpoint)
-		operations[name] = operations[name].plusCharges(total)
+		charges[name] = charges[name].Plus(total)
 		u.Total = u.Total.plusCharges(total)
-	}
-	for key, total := range t.Keys {
-		keys[key] = usageCounts{}.plusCharges(total)
 	}
 	if u.Total.Charged > 0 {
 		codes[codeOK] = u.Total
@@ -186,25 +216,19 @@ func (u *usagePage) count(t metering.Sums, failures []httpapi.Observation, now t
 		operations[name], keys[o.Key] = operations[name].plusFailure(o.Code), keys[o.Key].plusFailure(o.Code)
 		codes[o.Code], u.Total = codes[o.Code].plusFailure(o.Code), u.Total.plusFailure(o.Code)
 	}
-	u.ByOperation, u.ByKey, u.Outcomes = ranked(operations), ranked(keys), ranked(codes)
+	most := func(view string) int {
+		if u.Show == view {
+			return 0
+		}
+		return topRows
+	}
+	u.ByOperation = newTable(charges, operations, most(showOperations))
+	u.ByKey = newTable(t.Keys, keys, most(showKeys))
+	u.ByCode = newTable(nil, codes, 0)
 	for _, p := range parts {
 		u.Parts = append(u.Parts, p.usageRow)
 	}
 	u.draw(parts)
-}
-
-// cut leaves the rows that the page shows.
-func (u *usagePage) cut(r *http.Request) {
-	u.MaxByOperation, u.MaxByKey = maxCredits(u.ByOperation), maxCredits(u.ByKey)
-	if u.Show == showKeys {
-		u.KeyPager, u.ByKey = paginate(r, u.ByKey)
-	} else if u.MoreKeys = max(0, len(u.ByKey)-topRows); u.MoreKeys > 0 {
-		u.ByKey = u.ByKey[:topRows]
-	}
-	if u.Show == "" && len(u.ByOperation) > topRows {
-		u.MoreOperations = len(u.ByOperation) - topRows
-		u.ByOperation = u.ByOperation[:topRows]
-	}
 }
 
 // A usagePart is a part of the range, for which a chart has a bar.

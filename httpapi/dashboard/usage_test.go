@@ -149,7 +149,7 @@ func TestUsageCharts(t *testing.T) {
 		"Refused and failed requests are kept in memory by this server only, since 2026-11-16 10:30 UTC")
 	assert.Contains(t, p.words("table"), "charged 2 24")
 	assert.Contains(t, p.words("table"), "INVALID_REQUEST 3 0")
-	assert.Contains(t, p.words("table"), "resolve 8 1 3 1")
+	assert.Contains(t, p.words("table"), "resolve 8 1 4")
 }
 
 // Of many operations the page has the first ten, and a view of its own has all.
@@ -169,6 +169,29 @@ func TestManyOperations(t *testing.T) {
 	assert.Equal(t, 60, all.Find(rows).Length())
 	assert.Less(t, len(all.body), 60<<10)
 	assert.Equal(t, "/dashboard/usage?range=7d", all.Find(`a:contains("Back to the overview")`).AttrOr("href", ""))
+}
+
+// The first rows of a table are those of the whole.
+func TestUsageTable(t *testing.T) {
+	charges, failures := map[string]metering.Total{}, map[string]usageCounts{}
+	for i := range 200 {
+		name := fmt.Sprint("row ", i)
+		if i%3 > 0 {
+			charges[name] = metering.Total{Credits: int64(i * 7919 % 50), Charges: 1}
+		}
+		if i%2 == 0 {
+			failures[name] = usageCounts{Refused: int64(i % 5), Failed: 1}
+		}
+	}
+	all := newTable(charges, failures, 0)
+	require.Len(t, all.Rows, 167)
+	require.Zero(t, all.More())
+	require.EqualValues(t, 49, all.Max())
+	for _, most := range []int{1, 2, topRows, 166, 167, 168} {
+		first := newTable(charges, failures, most)
+		require.Equal(t, all.Rows[:min(most, 167)], first.Rows, most)
+		require.Equal(t, max(0, 167-most), first.More(), most)
+	}
 }
 
 // An account keeps the sums of some selections, the last used; others are read anew, and those of other accounts stay.

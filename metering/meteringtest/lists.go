@@ -183,20 +183,21 @@ func testSums(t *testing.T, f *fixture) {
 	require.Equal(t, metering.NewSums(0), sums("acc_none", january, 0))
 
 	february := january.End()
+	type hours = map[time.Time]metering.Total
 	for _, c := range []struct {
 		name   string
 		filter metering.EntryFilter
-		want   map[time.Time]metering.Total
+		want   hours
 	}{
-		{"all", metering.EntryFilter{}, map[time.Time]metering.Total{before: total(2, 3), hour: total(1, 4), february: total(2, 24)}},
-		{"since", metering.EntryFilter{Since: last}, map[time.Time]metering.Total{hour: total(1, 4), february: total(2, 24)}},
-		{"since, to the nanosecond", metering.EntryFilter{Since: last.Add(1)}, map[time.Time]metering.Total{february: total(2, 24)}},
-		{"since and key", metering.EntryFilter{Since: before, Key: other.Key}, map[time.Time]metering.Total{before: total(1, 2)}},
-		{"endpoint", metering.EntryFilter{Endpoint: "spf/"}, map[time.Time]metering.Total{before: total(1, 2)}},
+		{"all", metering.EntryFilter{}, hours{before: total(2, 3), hour: total(1, 4), february: total(2, 24)}},
+		{"since", metering.EntryFilter{Since: last}, hours{hour: total(1, 4), february: total(2, 24)}},
+		{"since, to the nanosecond", metering.EntryFilter{Since: last.Add(1)}, hours{february: total(2, 24)}},
+		{"since and key", metering.EntryFilter{Since: before, Key: other.Key}, hours{before: total(1, 2)}},
+		{"endpoint", metering.EntryFilter{Endpoint: "spf/"}, hours{before: total(1, 2)}},
 		{"path", metering.EntryFilter{Path: "/public/v1/resolve", Period: &january},
-			map[time.Time]metering.Total{before: total(1, 1), hour: total(2, 12)}},
-		{"key and path", metering.EntryFilter{Key: other.Key, Path: "/public/v1/resolve"}, map[time.Time]metering.Total{}},
-		{"since and after", metering.EntryFilter{Since: before, After: list[3].Seq}, map[time.Time]metering.Total{february: total(1, 16)}},
+			hours{before: total(1, 1), hour: total(2, 12)}},
+		{"key and path", metering.EntryFilter{Key: other.Key, Path: "/public/v1/resolve"}, hours{}},
+		{"since and after", metering.EntryFilter{Since: before, After: list[3].Seq}, hours{february: total(1, 16)}},
 		{"whatever the order", metering.EntryFilter{Newest: true, Limit: 1, Period: &january}, want.Hours},
 	} {
 		c.filter.Account = a.Account
