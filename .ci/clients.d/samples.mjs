@@ -124,5 +124,5 @@ for (const [language] of receivers) {
 
 const few = Object.entries(counts).filter(([, n]) => n < 60);
 if (few.length) fault("there are few samples:", JSON.stringify(counts));
-console.log(`samples of the documentation: ${JSON.stringify(counts)}, ${receivers.length} receivers, ${faults.length} faults`);
+console.log(`samples: ${JSON.stringify(counts)}, ${receivers.length} receivers, ${faults.length} faults`);
 process.exit(faults.length ? 1 : 0);

@@ -144,21 +144,7 @@ func (all *findings) familyAt(f finding) int {
 	return slices.IndexFunc(all.Families, func(other family) bool { return other.Name == familyName(f.Code) })
 }
 
-// findingPages are the pages of families and of findings, by name and code.
-func (s *site) findingPages() map[string]func() *httpapi.File {
-	pages := map[string]func() *httpapi.File{}
-	for _, family := range s.findings().Families {
-		pages[family.Name] = s.page("family", guide{Path: family.Page(), Title: family.Title + " findings",
-			Description: "Every finding of the family " + family.Title + "."}, family)
-		for _, f := range family.Findings {
-			title := f.Title + " (" + string(f.Code) + ")"
-			pages[string(f.Code)] = s.page("finding", guide{Path: f.Page(), Title: title, Description: f.Requirement + "."}, f)
-		}
-	}
-	return pages
-}
-
-// Users are the operations that report a finding.
+// usersOfFinding are the operations that report a finding.
 func (s *site) usersOfFinding(f finding) (users []operation) {
 	for _, op := range s.operations {
 		if slices.Contains(f.Operations, op.Name()) {
@@ -182,7 +168,8 @@ func (f finding) Caps() int {
 }
 
 // standards are the documents to which references link.
-var standards = regexp.MustCompile(`RFC (\d+)(?: section (\d+(?:\.\d+)*)| appendix ([A-Z](?:\.\d+)*))?|draft-[a-z0-9-]+-\d\d`)
+var standards = regexp.MustCompile(
+	`RFC (\d+)(?: section (\d+(?:\.\d+)*)| appendix ([A-Z](?:\.\d+)*))?|draft-[a-z0-9-]+-\d\d`)
 
 // references is the reference of a finding with links to the RFCs and drafts that it names.
 func references(text string) template.HTML {

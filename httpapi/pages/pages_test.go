@@ -285,8 +285,8 @@ func TestServing(t *testing.T) {
 	s := shared()
 	for _, path := range allPaths(s) {
 		plain := get(s, "GET", path)
-		require.Equal(t, "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; "+
-			"base-uri 'none'; frame-ancestors 'none'", plain.Header().Get("Content-Security-Policy"))
+		require.Equal(t, "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; "+
+			"img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'", plain.Header().Get("Content-Security-Policy"))
 		require.Equal(t, "nosniff", plain.Header().Get("X-Content-Type-Options"))
 		require.Equal(t, "public, no-cache", plain.Header().Get("Cache-Control"))
 		require.Equal(t, "Accept-Encoding", plain.Header().Get("Vary"))
@@ -364,7 +364,8 @@ func TestLLMs(t *testing.T) {
 // A page loads the style sheet, the script and the icon that all pages of the server share, and they are served.
 func TestAssets(t *testing.T) {
 	page := get(shared(), "GET", "/docs").Body.String()
-	loaded := regexp.MustCompile(`<(?:link rel="(?:icon|stylesheet)" href|script src)="([^"]*)"`).FindAllStringSubmatch(page, -1)
+	links := regexp.MustCompile(`<(?:link rel="(?:icon|stylesheet)" href|script src)="([^"]*)"`)
+	loaded := links.FindAllStringSubmatch(page, -1)
 	require.Len(t, loaded, 3)
 	for _, link := range loaded {
 		require.Equal(t, http.StatusOK, get(shared(), "GET", link[1]).Code, link[1])

@@ -64,20 +64,6 @@ func fieldNames(schema map[string]any) string {
 // typesPath is the folder of the pages of types.
 const typesPath = "/docs/types/"
 
-// typePages are the pages of all types, by name.
-func (s *site) typePages() map[string]func() *httpapi.File {
-	pages := map[string]func() *httpapi.File{}
-	doc, err := readDocument(s.table)
-	if err != nil { // it is what the table has written
-		panic("pages: " + err.Error())
-	}
-	for name := range doc.Types() {
-		g := guide{Path: typesPath + name, Title: name, Description: "The type " + name + " of the diagkit API."}
-		pages[name] = s.page("type", g, name)
-	}
-	return pages
-}
-
 // usersOfType are the operations whose replies contain a type, directly or in other types.
 func (s *site) usersOfType(doc document, name string) (users []operation) {
 	paths := doc["paths"].(map[string]any)

@@ -72,7 +72,8 @@ func (s *site) newIndex() *index {
 		x.add(entry{op.Page(), "Operation", op.Name(), op.Name(), text, 1.6}, op.Summary())
 	}
 	for _, family := range s.findings().Families {
-		x.add(entry{family.Page(), "Findings", family.Title + " findings", family.Name, "All findings of the family.", 0.9}, "")
+		title := family.Title + " findings"
+		x.add(entry{family.Page(), "Findings", title, family.Name, "All findings of the family.", 0.9}, "")
 		for _, f := range family.Findings {
 			text := f.Advice
 			if f.Requirement != "" {

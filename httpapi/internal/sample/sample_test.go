@@ -66,7 +66,7 @@ func TestNoRequest(t *testing.T) {
 }
 
 func TestLiterals(t *testing.T) {
-	const value = `{"a-b":[true,false,null,1.10,-2],"text":"it's \"$x\" \\ {y}","lines":"a\tb\r\n$c\u0000","none":{},"list":[]}`
+	const value = `{"a-b":[true,false,null,1.10,-2],"text":"it's \"$x\" \\ {y}",` + `"lines":"a\tb\r\n$c\u0000","none":{},"list":[]}`
 	for _, tt := range []struct {
 		syntax syntax
 		want   string

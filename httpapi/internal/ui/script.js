@@ -31,7 +31,8 @@ for (const input of document.querySelectorAll("[data-filter]")) {
 
 // Links of earlier versions to findings in the page of an operation that lists them no more.
 const anchor = location.hash.slice(1);
-if (/^\/docs\/.+\/.+/.test(location.pathname) && /^[a-z]+[._][a-z0-9._]+$/.test(anchor) && !document.getElementById(anchor)) {
+const isCode = /^[a-z]+[._][a-z0-9._]+$/.test(anchor) && /^\/docs\/.+\/.+/.test(location.pathname);
+if (isCode && !document.getElementById(anchor)) {
   location.replace("/docs/findings/" + anchor);
 }
 
