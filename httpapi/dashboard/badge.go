@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/phrase"
@@ -71,12 +70,12 @@ var badgeColors = map[view.Mark]string{
 
 // drawBadge draws a label and a state. Both have the width of their texts in any font.
 func drawBadge(label, state string, mark view.Mark) []byte {
-	const charWidth, padding, height = 7, 8, 20
+	const padding, height = 8, 20
 	color := badgeColors[mark]
 	if color == "" {
 		color = "#55636a"
 	}
-	first, second := charWidth*utf8.RuneCountInString(label), charWidth*utf8.RuneCountInString(state)
+	first, second := textWidth(label), textWidth(state)
 	left, right := first+2*padding, second+2*padding
 	label, state = html.EscapeString(label), html.EscapeString(state)
 	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]d" role="img"`+
@@ -88,6 +87,21 @@ func drawBadge(label, state string, mark view.Mark) []byte {
 		`<text x="%[8]d" y="14" textLength="%[9]d">%[3]s</text>`+
 		`<text x="%[10]d" y="14" textLength="%[11]d">%[4]s</text></g></svg>`,
 		left+right, height, label, state, color, left, left-4, padding, first, left+padding, second)
+}
+
+// textWidth estimates the width of a text in the font of badges.
+func textWidth(text string) (width int) {
+	for _, r := range text {
+		switch {
+		case strings.ContainsRune("fijlrt.,:·- ", r):
+			width += 4
+		case strings.ContainsRune("mw", r):
+			width += 10
+		default:
+			width += 7
+		}
+	}
+	return width
 }
 
 // badgeCode is the markup that shows a badge, with a link to the shared result.

@@ -93,7 +93,9 @@ func (d *dashboard) render(w http.ResponseWriter, r *http.Request, name string, 
 		page.Refresh = template.HTML(`<noscript><meta http-equiv="refresh" content="2;url=` +
 			template.HTMLEscapeString(s.poll) + `"></noscript>`)
 	}
-	if s.session != nil {
+	if s.session == nil { // as other pages for visitors
+		page.Kind, page.Home = "narrow", "/"
+	} else {
 		page.Nav, page.Path = d.navigation(r.URL.Path)
 	}
 	html, err := ui.Render(d.templates(), name+".html", page)

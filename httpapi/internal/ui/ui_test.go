@@ -27,7 +27,7 @@ var (
 // The bounds of what a browser loads, in bytes.
 const (
 	maxPage   = 60 << 10
-	maxStyle  = 32 << 10
+	maxStyle  = 40 << 10
 	maxScript = 8 << 10
 )
 
