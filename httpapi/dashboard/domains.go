@@ -57,6 +57,8 @@ func (d *dashboard) summary(r *watch.Watch) string {
 		return d.Watches.Title(r.Worst)
 	case r.Unknown > 0:
 		return phrase.Count(r.Unknown, "check") + " without an answer"
+	case r.Mark == view.Unknown:
+		return "Not known yet: a result is being confirmed"
 	case r.Nothing && r.Siteless:
 		return "No website: nothing was checked"
 	case r.Nothing:

@@ -180,6 +180,7 @@ func TestDomainFilters(t *testing.T) {
 	assert.Equal(t, "alpha.example ✖ Certificate of the host has expired 1 critical, 2 warnings · 17 of 18 checks "+
 		"worse: Certificate has expired 2 days ago – 1 hour ago next now", row)
 	assert.Contains(t, all.words("table.domains"), "eta.example ✖ The domain does not exist")
+	assert.Contains(t, all.words("table.domains"), "zeta.example First check within a few minutes")
 	assert.Contains(t, all.words("table.domains"), "epsilon.example paused: the account does not have enough credits")
 
 	h.multiply(h.account.ID, "watch", 60)
@@ -372,6 +373,8 @@ func TestSummary(t *testing.T) {
 			"Nothing was checked", "1 of 18 checks"},
 		{with(func(s *watch.Summary) { s.Answered, s.All, s.Unknown = 1, 18, 1 }),
 			"1 check without an answer", "1 of 18 checks"},
+		{with(func(s *watch.Summary) { s.Answered, s.All, s.Mark = 18, 18, view.Unknown }),
+			"Not known yet: a result is being confirmed", "18 of 18 checks"}, // of a domain that may not exist
 		{with(func(s *watch.Summary) { s.Answered, s.All, s.Worst = 1, 18, "spf.all.pass" }), watch.Title("spf.all.pass"),
 			"1 of 18 checks"},
 	} {
