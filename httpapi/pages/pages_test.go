@@ -80,7 +80,7 @@ func (n node) text() string {
 var shared = sync.OnceValue(func() *site { return Handler(Config{Dashboard: "/dashboard"}).(*site) })
 
 // everyNth finding is tested with its page: all of them are made alike.
-const everyNth = 9
+const everyNth = 25
 
 // allPaths are the paths of all pages and files, but for most findings.
 func allPaths(s *site) []string {
@@ -129,7 +129,7 @@ func TestSizes(t *testing.T) {
 // Every page is HTML with a language, a title and a heading of its own, and its anchors are unique.
 func TestPages(t *testing.T) {
 	pages := allPages()
-	require.Greater(t, len(pages), len(httpapi.Endpoints())+len(guides)+200)
+	require.Greater(t, len(pages), len(httpapi.Endpoints())+len(guides)+150)
 	titles := map[string]string{}
 	for path, page := range pages {
 		require.Equal(t, "en", page.all("html")[0].attr("lang"), path)

@@ -200,45 +200,11 @@ type fragment struct {
 // search returns the entries that match a query, the best first, and how many there are.
 func (x *index) search(query string) (hits []hit, count int) {
 	terms := x.parse(query)
-	scores, matched := map[int]float64{}, map[int]int{}
-	for _, alternatives := range terms {
-		best := map[int]float64{}
-		for _, a := range alternatives {
-			list := x.postings[a.stem]
-			rarity := math.Log(1 + float64(len(x.entries))/float64(1+len(list)))
-			for _, p := range list {
-				best[p.entry] = max(best[p.entry], a.weight*p.weight*rarity)
-			}
-		}
-		for at, score := range best {
-			scores[at] += score
-			matched[at]++
-		}
-	}
+	scores := x.scoreWords(terms)
+	least := slices.Max(scores) * minShare
+	x.addCodes(scores, query)
 	for at, score := range scores {
-		share := float64(matched[at]) / float64(len(terms))
-		scores[at] = score * share * share
-	}
-	most := 0.0
-	for _, score := range scores {
-		most = max(most, score)
-	}
-	const exact = 1e6 // more than words can have
-	code := strings.ToLower(strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(query), "/docs/findings/")))
-	for at, e := range x.entries {
-		switch own := strings.ToLower(e.Code); {
-		case own == "" || code == "":
-		case own == code:
-			scores[at] += 3 * exact
-		case !strings.ContainsAny(code, "._/") || strings.ContainsAny(code, " "):
-		case strings.HasPrefix(own, code):
-			scores[at] += 2 * exact
-		case strings.Contains(own, code):
-			scores[at] += exact
-		}
-	}
-	for at, score := range scores {
-		if score >= most*minShare {
+		if score > 0 && score >= least {
 			hits = append(hits, hit{entry: x.entries[at], score: score})
 		}
 	}
@@ -251,6 +217,54 @@ func (x *index) search(query string) (hits []hit, count int) {
 		hits[i].Snippet = snippet(hits[i].text, terms)
 	}
 	return hits, count
+}
+
+// scoreWords returns the score of each entry: what its best alternative of each term weighs, less for each term that it
+// does not have.
+func (x *index) scoreWords(terms [][]alternative) []float64 {
+	scores, matched := make([]float64, len(x.entries)), make([]int, len(x.entries))
+	best := make([]float64, len(x.entries)) // of the alternatives of a term
+	for _, alternatives := range terms {
+		clear(best)
+		for _, a := range alternatives {
+			list := x.postings[a.stem]
+			rarity := math.Log(1 + float64(len(x.entries))/float64(1+len(list)))
+			for _, p := range list {
+				best[p.entry] = max(best[p.entry], a.weight*p.weight*rarity)
+			}
+		}
+		for at, score := range best {
+			if score > 0 {
+				scores[at] += score
+				matched[at]++
+			}
+		}
+	}
+	for at, n := range matched {
+		if n > 0 {
+			share := float64(n) / float64(len(terms))
+			scores[at] *= share * share
+		}
+	}
+	return scores
+}
+
+// addCodes puts the entries first whose code or name is the query, begins with it, or contains it.
+func (x *index) addCodes(scores []float64, query string) {
+	const exact = 1e6 // more than words can have
+	code := strings.ToLower(strings.TrimPrefix(strings.TrimSpace(query), findingsPath))
+	isPart := strings.ContainsAny(code, "._/") && !strings.Contains(code, " ")
+	for at, e := range x.entries {
+		switch own := strings.ToLower(e.Code); {
+		case own == "":
+		case own == code:
+			scores[at] += 3 * exact
+		case isPart && strings.HasPrefix(own, code):
+			scores[at] += 2 * exact
+		case isPart && strings.Contains(own, code):
+			scores[at] += exact
+		}
+	}
 }
 
 // An alternative is a stem that a word of a query may mean.
