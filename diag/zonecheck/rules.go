@@ -136,7 +136,7 @@ const (
 // texts are the texts of verdicts without a text from the gravest finding.
 var texts = rule.Texts{
 	"valid": {
-		Headline: "The domain is delegated and served without a fault",
+		Headline: "Delegation and name servers are healthy",
 		Sub:      "The name servers that were asked answer and agree.",
 	},
 	"zone.delegation.cyclic": {

@@ -51,7 +51,7 @@ var effects = []effect{
 	{"relay", "strangers can send spam through the mail server of {it}", []diag.Code{
 		"smtp.relay.open",
 	}},
-	{"listed", "receivers refuse mail from {it}, since blocklists have its address", []diag.Code{
+	{"listed", "receivers reject mail from {it} because its address is on blocklists", []diag.Code{
 		"dnsbl.listed.decisive", "dnsbl.listed.major", "dnsbl.listed.many", "dnsbl.listed.several",
 	}},
 	{"web", "browsers warn visitors away from {it}", []diag.Code{
@@ -97,7 +97,7 @@ var effects = []effect{
 		"zone.glue.mismatch", "zone.glue.missing", "zone.transport.tcp", "zone.transport.udp", "zone.edns.dropped",
 		"zone.soa.missing", "zone.soa.multiple",
 	}},
-	{"private", "what visitors of {it} send can be read by others", []diag.Code{
+	{"private", "data that visitors send to {it} can be intercepted", []diag.Code{
 		"headers.cookies.session.secure", "headers.https.missing", "url.redirect.downgrade",
 		"url.location.credentials", "tls.version.ssl", "tls.version.modern",
 	}},

@@ -236,9 +236,9 @@ func (e *evidence) texts() rule.Texts {
 
 var texts = rule.Texts{
 	"excellent": {Headline: "BIMI is set up correctly",
-		Sub: "Receivers that support BIMI can show the logo. Whether one does is up to it and to your reputation there."},
+		Sub: "Receivers that support BIMI can show the logo. Each decides, based on your sending reputation."},
 	"valid": {Headline: "BIMI is set up",
-		Sub: "Receivers that support BIMI can show the logo. Whether one does is up to it and to your reputation there."},
+		Sub: "Receivers that support BIMI can show the logo. Each decides, based on your sending reputation."},
 	"bimi.record.declined": {Headline: "BIMI is declined: the domain wants no logo shown",
 		Sub: "Receivers show none. Write the address of a logo into l if one is to be shown."},
 }

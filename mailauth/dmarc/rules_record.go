@@ -121,8 +121,9 @@ var valueRules = rule.Rules[*evidence]{{
 	Code: "dmarc.record.void", Severity: diag.Critical, Ref: "RFC 9989 section 4.10.1",
 	Title:       "DMARC record has no effect: no policy, no report address",
 	Requirement: "The record has a policy that receivers can read, or a report address",
-	Advice:      "Add a valid p and a rua: without either, receivers behave as if there were no record.",
-	When:        func(e *evidence) bool { return tagRules.HasOne(e) && len(e.record.Repeated()) == 0 },
+	Advice: "Add a valid p and a rua (rua=mailto: and the address of a mailbox for reports): without either, " +
+		"receivers behave as if there were no record.",
+	When: func(e *evidence) bool { return tagRules.HasOne(e) && len(e.record.Repeated()) == 0 },
 	Fails: suggesting(func(e *evidence) rule.Failures {
 		if e.reading.Usable {
 			return nil

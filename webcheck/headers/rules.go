@@ -219,7 +219,7 @@ var (
 // texts are the verdicts in words, where title and advice of the gravest finding do not.
 var texts = rule.Texts{
 	"excellent": {
-		Headline: "Security headers protect the visitors of this page well",
+		Headline: "Security headers protect the page's visitors well",
 		Sub:      "Browsers enforce what the page asks for. Keep the policies in step with what the page loads.",
 	},
 	"valid": {

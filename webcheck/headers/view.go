@@ -37,7 +37,7 @@ func (r *Report) View() *view.View {
 	}
 	v.Fact("cookies", r.cookies(), "headers.cookies")
 	v.Fact("caching", cmp.Or(phrase.Clip(r.Caching.CacheControl, maxURL),
-		view.TextIf(r.Caching.Cacheable, "as each cache sees fit"), "none"), "headers.cache")
+		view.TextIf(r.Caching.Cacheable, "not specified (caches decide)"), "none"), "headers.cache")
 	software := kit.Map(r.Disclosure, func(d Disclosure) string { return phrase.Clip(d.Value, maxShown) })
 	v.Fact("software", phrase.Series(software, 3), "headers.disclosure")
 	if s := r.SecurityTxt; s.Present {

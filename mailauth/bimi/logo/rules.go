@@ -74,7 +74,7 @@ var recordRules = rule.Rules[*evidence]{{
 	Code: "bimi.logo.record.multiple", Severity: diag.Critical, DependsOn: []diag.Code{"bimi.logo.record.missing"},
 	Ref:   refRecord,
 	Title: "More than one BIMI record", Requirement: "There is one BIMI record",
-	Advice: "Remove all BIMI records at this name but one: receivers use none of several.",
+	Advice: "Remove all BIMI records at this name but one: receivers ignore them all if there are several.",
 	Fails: func(e *evidence) rule.Failures {
 		n := len(e.place.Found.Records)
 		return rule.FailIf(n > 1, "There are %d BIMI records at %s.", n, e.place.Name)

@@ -96,7 +96,7 @@ var recordRules = rule.Rules[*evidence]{{
 	Code: "markcert.record.several", Severity: diag.Error, Weight: 4, Category: factorFetch,
 	DependsOn: []diag.Code{"markcert.record.missing"}, Ref: recordRef + "7.2",
 	Title: "More than one BIMI record", Requirement: "The domain has one BIMI record",
-	Advice: "Remove all BIMI records of the selector but one: receivers use none of several.",
+	Advice: "Remove all BIMI records of the selector but one: receivers ignore them all if there are several.",
 	When:   hasDomain, Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.applies.Record == nil, "There are %d BIMI records at %s.",
 			len(e.applies.Found.Records), e.applies.Name)
