@@ -203,6 +203,9 @@ func (h *environment) simulateMonth(ctx context.Context, pages http.Handler) err
 	today := time.Now()
 	defer func() { h.behind.Store(0); h.world.SetTime(today); h.world.SetLatencies(latencies) }()
 	c := &customer{environment: h, pages: pages, keys: map[string]metering.Key{}, secrets: map[string]string{}}
+	if _, err := h.admin.ServiceKey(ctx, h.account.ID, "watches"); err != nil { // which the first checks share
+		return err
+	}
 	for day := h.days; day >= 0; day-- {
 		if err := c.simulateDay(ctx, today.Add(-untilNow).AddDate(0, 0, -day), day); err != nil {
 			return err
