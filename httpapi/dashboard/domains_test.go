@@ -34,7 +34,7 @@ func (h *fixture) runWatches() {
 // add watches a domain by the form, and returns the page to which that leads.
 func (b *browser) add(domain string, fields ...string) *reply {
 	b.t.Helper()
-	form := b.get("/dashboard").Find(`form[action="/dashboard/domains"]`)
+	form := b.get("/dashboard").Find(`.columns[action="/dashboard/domains"]`)
 	p := b.submit(form, append([]string{"domain", domain}, fields...)...)
 	require.Equal(b.t, http.StatusSeeOther, p.status, p.words("main"))
 	return b.get(p.header.Get("Location"))
@@ -51,7 +51,7 @@ func TestDomains(t *testing.T) {
 	page := b.add("good.example")
 	assert.Contains(t, page.words(".notice"), "Domain added")
 	b.add("plain.example", "every", "1h0m0s")
-	b.add("bücher.example")
+	b.submit(b.get("/dashboard").Find(".quick"), "domain", "bücher.example")
 	h.runWatches()
 	list := b.get("/dashboard")
 	var names []string
