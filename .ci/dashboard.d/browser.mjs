@@ -4,12 +4,13 @@ import { chromium } from "playwright-core";
 
 const axe = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 const { shots, chromium: executablePath } = process.env;
-const browser = await chromium.launch({
+export const browser = await chromium.launch({
   executablePath, timeout: 180000,
   args: ["--no-sandbox", "--disable-gpu", "--in-process-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-software-rasterizer"],
 });
 const schemes = ["light", "dark"], widths = [360, 800, 1600];
+const maxPageBytes = 60 << 10, maxFirstPaint = 200; // of HTML, and in milliseconds
 
 export const faults = [];
 export const fault = (...what) => { faults.push(what.join(" ")); console.log(...what); };
@@ -47,6 +48,18 @@ async function judge(page, name, url, body) {
   await page.unroute("**/*", serve);
 }
 
+// documentSize is how many bytes of HTML a page has, as the server sent it.
+const documentSize = (page) => page.evaluate(() => performance.getEntriesByType("navigation")[0].decodedBodySize);
+
+// firstPaint waits until something of a page was painted, and returns after how many milliseconds that was.
+async function firstPaint(page) {
+  for (;;) {
+    const at = await page.evaluate(() => performance.getEntriesByType("paint")[0]?.startTime);
+    if (at !== undefined) return at;
+    await page.waitForTimeout(10);
+  }
+}
+
 // A visitor is a browser of its own, for one server.
 export async function visitor(origin, who) {
   const viewport = { width: 1280, height: 900 };
@@ -64,13 +77,16 @@ export async function visitor(origin, who) {
     if (m.type() === "error" && !expected) fault(who, page.url(), "console:", m.text());
   });
   page.on("pageerror", (e) => fault(who, page.url(), "script:", e.message));
+  let reads = true; // whether the page was asked for, and not sent to
   page.on("response", (r) => {
+    if (r.request().isNavigationRequest()) reads = r.request().method() === "GET";
     const policy = r.headers()["content-security-policy"] ?? "";
     if (!r.request().isNavigationRequest() || r.status() === 303) return;
     check(policy.includes("default-src 'none'") && !policy.includes("unsafe"), r.url(), "has the policy", policy);
     check(r.status() === refused, who, r.url(), "answers", r.status(), "instead of", refused);
   });
   const v = { page, context };
+  const followed = new Set(), paths = new Set();
 
   // open goes to a page, which answers with a status.
   v.open = async (path, status = 200) => { refused = status; await page.goto(path); return page; };
@@ -98,9 +114,36 @@ export async function visitor(origin, who) {
     const shown = await page.locator(selector).count() > 0;
     check(shown, who, page.url(), "never shows", selector, "but", (await v.text()).slice(0, 800));
   };
+  // follow asks once for what each link of the page leads to on the same server.
+  const follow = async () => {
+    const links = await page.$$eval('a[href]:not([href^="#"])', (all) => all.map((a) => a.href.split("#")[0]));
+    for (const link of links) {
+      if (!link.startsWith(origin + "/") || followed.has(link)) continue;
+      followed.add(link);
+      const status = (await context.request.get(link)).status();
+      check(status < 400, who, page.url(), "links to", link, "which answers", status);
+    }
+  };
+  // paint measures how fast the pages that were looked at appear on a later visit, the best of three.
+  v.paint = async () => {
+    let slowest = ["", 0];
+    for (const path of paths) {
+      const times = [];
+      for (let n = 0; n < 4; n++) {
+        await v.open(path);
+        times.push(await firstPaint(page));
+      }
+      const best = Math.min(...times.slice(1));
+      check(best <= maxFirstPaint, who, path, "is painted after", Math.round(best), "ms");
+      if (best > slowest[1]) slowest = [path, best];
+    }
+    console.log(`${who}: ${paths.size} pages painted within ${Math.round(slowest[1])} ms, ${slowest[0]} last`);
+  };
   // look judges the page as it is: in windows of three widths here, and by axe in two color schemes beside the walk.
   v.look = async (name) => {
     looks++;
+    const { pathname, search } = new URL(page.url());
+    if (reads && refused < 400 && search === "") paths.add(pathname);
     for (const width of widths) {
       await page.setViewportSize({ width, height: 900 });
       const [wide, headings, untold] = await page.evaluate(() => [document.documentElement.scrollWidth,
@@ -109,6 +152,9 @@ export async function visitor(origin, who) {
       check(headings === 1, name, "has", headings, "headings of the first level");
       check(untold === 0, name, "has", untold, "scripts or styles in it");
     }
+    const size = await documentSize(page);
+    check(size <= maxPageBytes, name, page.url(), "has", Math.round(size / 1024), "KB of HTML");
+    await follow();
     const url = page.url(), body = await page.content(), one = judges[turn++ % judges.length];
     one.done = one.done.then(() => judge(one.page, name, url, body))
       .catch((e) => fault(name, "cannot be judged:", e.message));
@@ -116,8 +162,11 @@ export async function visitor(origin, who) {
   return v;
 }
 
-// finish waits for all judgements.
+// judged waits for all judgements.
+export const judged = () => Promise.all(judges.map((j) => j.done));
+
+// finish ends the browser.
 export async function finish() {
-  await Promise.all(judges.map((j) => j.done));
+  await judged();
   await browser.close();
 }

@@ -1,7 +1,7 @@
 // Walks through the dashboard: of the demo, where one is signed in and a month has passed, and of a diagd that has just
 // begun.
 import { execFileSync } from "node:child_process";
-import { check, fault, faults, finish, looks, visitor } from "./browser.mjs";
+import { check, fault, faults, finish, judged, looks, visitor } from "./browser.mjs";
 
 const { demo, diagd, link, store, program } = process.env;
 const api = (origin, secret) => fetch(`${origin}/public/v1/text/upper`, {
@@ -36,7 +36,7 @@ async function domains(v) {
   await v.press("Stop watching");
   await v.sees("Domain removed");
   const add = page.locator(".panel").getByRole("button", { name: "Add domains", exact: true });
-  await page.locator("summary", { hasText: "Add domains" }).click();
+  await page.locator("summary", { hasText: "Add several" }).click();
   await v.look("domains-form");
   const entries = page.getByLabel("Domains", { exact: true });
   await entries.fill("shop.example\na..b\nhttps://www.bücher.example/kontakt, www.xn--bcher-kva.example\n" +
@@ -110,7 +110,7 @@ async function keys(v) {
   const secret = page.locator(".secret pre");
   await v.open("/dashboard/keys");
   await v.look("keys");
-  await page.getByText("Create key").first().click();
+  await page.getByText("Environment, lifetime and allowed IPs").click();
   await page.getByLabel("Name").fill("Website <b>shop</b>");
   await page.getByLabel("Allowed IPs").fill("nowhere");
   await v.press("Create key", 422);
@@ -219,6 +219,7 @@ async function bills(v) {
 async function inhabited() {
   const v = await visitor(demo, "owner");
   for (const part of [domains, channels, keys, playground, requests, bills, others]) await walk(part, v);
+  return v;
 }
 
 // requests are found by filters that compose, and by a part of the ID.
@@ -356,7 +357,9 @@ async function fresh() {
 const walk = (way, ...with_) => way(...with_).catch((e) => fault(way.name, "broke off:", e.stack));
 
 const begun = Date.now();
-await Promise.all([walk(inhabited), walk(fresh)]);
+const [owner] = await Promise.all([walk(inhabited), walk(fresh)]);
+await judged();
+await walk(owner.paint);
 await finish();
 console.log(`${looks} pages, ${faults.length} faults in ${Math.round((Date.now() - begun) / 1000)} s`);
 process.exit(faults.length ? 1 : 0);
