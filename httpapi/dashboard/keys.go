@@ -103,7 +103,7 @@ func (d *dashboard) showKeys(r *http.Request) (any, error) {
 	if page.Total = countKeys(total, ""); page.Query == "" {
 		page.Total = countKeys(page.Counts, "")
 	}
-	page.pager = newPager(r, countKeys(page.Counts, page.State), pageSize)
+	page.pager = newPager(r, countKeys(page.Counts, page.State), longRowsPageSize)
 	if page.Keys, err = d.loadKeyPage(r.Context(), matching, page); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 
 const (
 	// logPageSize is how many rows of the log a page has.
-	logPageSize = 100
+	logPageSize = 60
 	// maxScannedActs is how many rows are read for a page of one kind.
 	maxScannedActs = 2000
 )

@@ -185,7 +185,7 @@ func (d *dashboard) showSessions(r *http.Request) (any, error) {
 		func() (err error) { data.Accounts, err = d.otherAccounts(r.Context(), viewer); return err },
 	)
 	data.HasOthers = slices.ContainsFunc(data.Sessions, viewer.isOther)
-	data.pager, data.Sessions = paginate(r, data.Sessions)
+	data.pager, data.Sessions = paginateBy(r, data.Sessions, longRowsPageSize)
 	return data, err
 }
 

@@ -9,8 +9,12 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// pageSize is how many rows a page of a list has: what a person still scrolls through, and some 100 kB of HTML.
-const pageSize = 100
+// pageSize is how many rows a page of a list has: what a person still scrolls through. Rows with charts or forms are
+// fewer: a page has at most 60 KiB of HTML.
+const (
+	pageSize         = 100
+	longRowsPageSize = 50
+)
 
 // A pager is the part of a list that a page shows, which the parameter page of its address names.
 type pager struct {

@@ -111,7 +111,7 @@ const (
 // Box is the attribute viewBox of the drawing.
 func (c chart) Box() string { return fmt.Sprintf("0 0 %d %d", len(c.Values)*barStep, chartHeight) }
 
-// Bars returns the rectangles of the drawing: one for each value that is not 0.
+// Bars returns the bars of the drawing as one path: a rectangle for each value that is not 0.
 func (c chart) Bars() template.HTML {
 	most := int64(1)
 	if len(c.Values) > 0 {
@@ -121,10 +121,10 @@ func (c chart) Bars() template.HTML {
 	for i, n := range c.Values {
 		if n > 0 {
 			h := max(1, n*chartHeight/most)
-			fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="%d"/>`, i*barStep, chartHeight-h, barWidth, h)
+			fmt.Fprintf(&b, "M%d %dh%dv%dh-%[3]dz", i*barStep, chartHeight-h, barWidth, h)
 		}
 	}
-	return template.HTML(b.String()) // which holds numbers alone
+	return template.HTML(`<path d="` + b.String() + `"/>`) // which holds numbers alone
 }
 
 // A meter shows how much of a whole is used.
