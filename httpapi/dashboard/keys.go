@@ -261,7 +261,8 @@ func (d *dashboard) showKey(r *http.Request) (any, error) {
 func (d *dashboard) sampleCall(r *http.Request, key metering.Key, text string) string {
 	var best *httpapi.Endpoint
 	for i, ep := range d.endpoints {
-		if slices.Contains(key.Scopes, ep.Scope) && ep.Family() != "Hosted SPF" && (best == nil || ep.Credits < best.Credits) {
+		admitted := slices.Contains(key.Scopes, ep.Scope) && ep.Family() != "Hosted SPF"
+		if admitted && (best == nil || ep.Credits < best.Credits) {
 			best = &d.endpoints[i]
 		}
 	}

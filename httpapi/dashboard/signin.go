@@ -291,7 +291,8 @@ func (d *dashboard) beginProxySession(r *http.Request, email string) (*session, 
 	return v, err
 }
 
-// secretLifetime is how long a page shows a secret that was made on it, unless its visitor says before that it is saved.
+// secretLifetime is how long a page shows a secret that was made on it, unless its visitor says before that it is
+// saved.
 const secretLifetime = 15 * time.Minute
 
 // A secret is a text that a page shows until it is saved.

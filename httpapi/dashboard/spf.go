@@ -227,7 +227,8 @@ func profileError(err error) error {
 		return &metering.FieldError{Field: e.Field, Reason: e.Reason}
 	}
 	if errors.Is(err, diag.ErrUnavailable) {
-		return &metering.FieldError{Field: "source_record", Reason: "is missing, and the domain's name servers did not answer"}
+		return &metering.FieldError{Field: "source_record",
+			Reason: "is missing, and the domain's name servers did not answer"}
 	}
 	return err
 }
