@@ -270,10 +270,32 @@ async function others(v) {
     ["log", "/dashboard/log", "Issued a credit note", "Rotated an API key", "127.0.0.1"],
     ["members", "/dashboard/members", "dev@agency.example"],
     ["sessions", "/dashboard/sessions", "this session"], ["letterbox", "/letterbox"]]);
-  await v.press(v.page.getByRole("button").first());
+  await v.press("Create an address");
   await v.sees("@localhost.localdomain");
+  await v.look("letterbox-address");
   await v.open("/dashboard/domains/foreign.example", 404);
   await v.look("missing");
+}
+
+// visit is what visitors do without an account.
+async function visit() {
+  const v = await visitor(demo, "visitor"), { page } = v;
+  await v.open("/");
+  await v.sees("Letter box", "Prices", "Sign in");
+  await v.look("home");
+  await page.locator("#domain").fill("db.internal");
+  await v.press("Check", 422);
+  await v.sees("private networks");
+  await v.look("check-fault");
+  await v.open("/");
+  await page.locator("#domain").fill("https://harbour.example/");
+  await v.press("Check");
+  await v.until("h1.verdict");
+  await v.sees("Check of harbour.example", "What to do first", "checked just now", "Watch this domain");
+  await v.look("check-result");
+  await v.open("/check?domain=other.example");
+  await v.sees("There is no result of the last ten minutes");
+  await v.look("check-none");
 }
 
 // enter uses a link, as a person does.
@@ -299,6 +321,11 @@ async function fresh() {
   await late.open(link, 404);
   await late.sees("This link was already used");
   await late.look("enter-used");
+  await late.open("/"); // where visitors may not check, the field leads to sign-in and keeps the domain
+  await late.page.locator("#domain").fill("good.example");
+  await late.press("Check");
+  await late.sees("Sign in with a one-time link");
+  check(late.page.url().includes("good.example"), "sign-in forgets the domain");
 
   await owner.open("/dashboard/members");
   await page.getByText("Invite member").click();
@@ -357,7 +384,7 @@ async function fresh() {
 const walk = (way, ...with_) => way(...with_).catch((e) => fault(way.name, "broke off:", e.stack));
 
 const begun = Date.now();
-const [owner] = await Promise.all([walk(inhabited), walk(fresh)]);
+const [owner] = await Promise.all([walk(inhabited), walk(fresh), walk(visit)]);
 await judged();
 await walk(owner.paint);
 await finish();
