@@ -2,10 +2,10 @@ package httpapi
 
 import (
 	"net/netip"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/kit"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/metering"
 )
@@ -46,7 +46,7 @@ const (
 func (o *Observation) observe(p *Problem) {
 	o.Code, o.Message = string(p.Code), p.Message
 	if faults := p.Details.Fields; len(faults) > 0 {
-		if fieldPattern.MatchString(faults[0].Field) {
+		if fieldPattern().MatchString(faults[0].Field) {
 			o.Field = phrase.Clip(strings.Clone(faults[0].Field), maxObservedField)
 		}
 		o.Message = faults[0].Message
@@ -61,18 +61,18 @@ func (o *Observation) observe(p *Problem) {
 }
 
 // fieldPattern is that of fields of our schemas; others are names that the caller made up, or keys of a map.
-var fieldPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*(\.[a-z_]+|\[[0-9]+\])*$`)
+var fieldPattern = kit.Regexp(`^[A-Za-z][A-Za-z0-9_-]*(\.[a-z_]+|\[[0-9]+\])*$`)
 
 var (
-	quotedValue = regexp.MustCompile(`"(?:[^"\\]|\\.)*("|$)`)
+	quotedValue = kit.Regexp(`"(?:[^"\\]|\\.)*("|$)`)
 	// bareValue is a URL and all behind it, which may be more of it, or a word that may be a name, an address or a
 	// time, or is too long for a word of ours.
-	bareValue = regexp.MustCompile(`\S*://.*|\S*[^\s.:,;/@_-][.:/@_=\\][^\s.:,;]\S*|\S{25,}|\S*[^\x00-\x7f…–]\S*`)
+	bareValue = kit.Regexp(`\S*://.*|\S*[^\s.:,;/@_-][.:/@_=\\][^\s.:,;]\S*|\S{25,}|\S*[^\x00-\x7f…–]\S*`)
 )
 
 // withoutValues returns a message about a fault with an ellipsis for what may be a value of the request: what is quoted,
 // and words such as names, addresses and URLs.
 func withoutValues(message string) string {
-	message = quotedValue.ReplaceAllString(message, "…")
-	return bareValue.ReplaceAllString(message, "…")
+	message = quotedValue().ReplaceAllString(message, "…")
+	return bareValue().ReplaceAllString(message, "…")
 }
