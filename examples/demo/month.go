@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -33,11 +32,6 @@ const history = 31
 
 // untilNow is how long before the start the last day of the month ends: all that happens in it is in the past.
 const untilNow = time.Hour
-
-// A movableClock is a clock that is set to the days before, and follows that of the machine once they are over.
-type movableClock struct{ behind atomic.Int64 }
-
-func (p *movableClock) Now() time.Time { return time.Now().Add(-time.Duration(p.behind.Load())) }
 
 // watched are the domains of the account: checks that are quick, so that a month of them runs quickly.
 var watched = []struct{ domain, checks string }{
@@ -244,9 +238,4 @@ func (c *customer) simulateDay(ctx context.Context, end time.Time, day int) erro
 	}
 	_, err := c.billing.Pay(ctx)
 	return err
-}
-
-func (h *environment) setTime(at time.Time) {
-	h.behind.Store(int64(time.Since(at)))
-	h.world.SetTime(at.UTC())
 }
