@@ -2,6 +2,16 @@
 // this server.
 "use strict";
 
+// Records to publish in the view of a result, whose markup is that of files without a script, too.
+for (const pre of document.querySelectorAll(".view .steps pre")) {
+  const box = document.createElement("div"), button = document.createElement("button");
+  Object.assign(button, { type: "button", className: "plain", textContent: "Copy", hidden: true });
+  button.dataset.copy = "";
+  box.className = "code";
+  pre.replaceWith(box);
+  box.append(pre, button);
+}
+
 for (const button of document.querySelectorAll("button[data-copy]")) {
   if (!navigator.clipboard) break; // without TLS
   button.hidden = false;
