@@ -18,7 +18,7 @@ export class Person {
     const context = await browser.newContext({ javaScriptEnabled: script, baseURL: origin, viewport });
     if (script) await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin });
     const page = await context.newPage();
-    page.setDefaultTimeout(10000);
+    page.setDefaultTimeout(60000);
     page.on("console", (m) => m.type() === "error" && fault(page.url(), "console:", m.text()));
     page.on("pageerror", (e) => fault(page.url(), "script:", e.message));
     page.on("request", (r) => new URL(r.url()).origin === origin || fault(page.url(), "asks for", r.url()));
