@@ -194,6 +194,9 @@ func bolded(text string) string {
 
 // prose is a text with plain words as they are, and all others as code: a domain, an address, a tag, a number sign.
 func prose(text string) string {
+	if isValue(text) {
+		return codeSpan(text)
+	}
 	var parts []string
 	var before, code, after string // a code span that may go on, and the punctuation around it
 	flush := func() {
@@ -208,6 +211,9 @@ func prose(text string) string {
 			core = strings.TrimRight(core, closing)
 		}
 		last := word[len(first)+len(core):]
+		if strings.Contains(core, "=") && strings.HasPrefix(last, ":") { // as in rua=mailto:
+			core, last = core+":", last[1:]
+		}
 		switch {
 		case harmless(core):
 			flush()
@@ -224,6 +230,21 @@ func prose(text string) string {
 	}
 	flush()
 	return strings.Join(parts, " ")
+}
+
+// isValue reports whether a text is no sentence but a value, such as 10 mx1.example.com.: none of its words is plain,
+// and some are code.
+func isValue(text string) bool {
+	code := false
+	for word := range strings.FieldsSeq(Printable(text)) {
+		core := strings.Trim(word, opening+closing)
+		if !harmless(core) {
+			code = true
+		} else if strings.Trim(core, "0123456789") != "" || core == "" {
+			return false
+		}
+	}
+	return code
 }
 
 // Punctuation around words that means nothing to Markdown there.

@@ -278,6 +278,9 @@ func (p *page) caret(indent, record string, at *diag.Location) {
 		return
 	}
 	room := max(20, p.Width-len(indent))
+	if most := room - 12; width(part) > most { // its beginning and its end, with some text around it
+		part = head(part, most/2) + strings.TrimPrefix(tail(part, most/2-1), "…")
+	}
 	if width(before+part+after) > room { // the text around the part, as far as there is room for it
 		side := max(5, (room-width(part))/2-1)
 		before, after = tail(before, side), head(after, side)
