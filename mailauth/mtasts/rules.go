@@ -218,6 +218,9 @@ var texts = rule.Texts{
 		Sub: "Senders that know MTA-STS deliver over authenticated TLS only. Watch the TLS reports."},
 	"valid": {Headline: "MTA-STS is set up correctly",
 		Sub: "Senders find the policy and follow it. Watch the TLS reports."},
+	string(missingRecord): {Headline: "No MTA-STS record",
+		Sub: "Without MTA-STS, an attacker on the network can make senders deliver mail in plain text or to another " +
+			"server. Serve a policy in testing mode first, then publish the record that announces it."},
 }
 
 var textsUntested = func() rule.Texts {
