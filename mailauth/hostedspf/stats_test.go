@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/view"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -32,6 +33,23 @@ func TestSumUp(t *testing.T) {
 		at(0, ResolutionFailed, 0, 0, 0, 0, 0, 0), at(0, ResolutionFailed, 0, 0, 0, 0, 0, 0),
 		at(0, ResolutionUnchanged, 1, 0, 0, 0, 0, 0),
 	}, from, to).SuccessPercent)
+}
+
+// A profile whose resolutions all fail is not shown as a good one.
+func TestStatsViewOfFailures(t *testing.T) {
+	for name, c := range map[string]struct {
+		day, month Window
+		want       view.Mark
+	}{
+		"none":               {Window{}, Window{}, view.Optional},
+		"all failed today":   {Window{Resolutions: 3, Failures: 3}, Window{Resolutions: 9, Successes: 6, Failures: 3}, view.Error},
+		"all failed earlier": {Window{}, Window{Resolutions: 3, Failures: 3}, view.Error},
+		"some failed":        {Window{Resolutions: 3, Successes: 1, Failures: 2}, Window{Resolutions: 3, Successes: 1, Failures: 2}, view.Good},
+	} {
+		report := &StatsReport{}
+		report.Windows.Last24h, report.Windows.Last30d = c.day, c.month
+		require.Equal(t, c.want, report.View().Mark(), name)
+	}
 }
 
 func TestPercentile(t *testing.T) {

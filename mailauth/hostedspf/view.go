@@ -22,7 +22,7 @@ func (r *ListReport) View() *view.View {
 			view.MarkIf(p.FlattenedRecord == "", view.Optional, ""), view.Standing{Mark: view.Good}),
 			p.Domain.String(), p.ID, p.lookups(), cmp.Or(moment(p.LastResolvedAt), "not yet"))
 		if p.Status == Failed {
-			failed(v, p.Domain.String()+": "+p.LastError)
+			failed(v, "The last resolution failed", p.Domain.String()+": "+p.LastError)
 		}
 	}
 	v.Fact("shown", view.TextIf(r.HasMore, fmt.Sprintf("%d of %d", len(r.Profiles), r.Total)))
@@ -37,7 +37,7 @@ func (p *Profile) View() *view.View {
 		p.about(v, danglingCode, danglingText)
 	case p.Status == Failed:
 		v.Headline, v.Sub = "The last resolution failed", cmp.Or(view.TextIf(p.FlattenedRecord == "", noneYet), lastGood)
-		failed(v, p.LastError)
+		failed(v, "The last resolution failed", p.LastError)
 	case p.Status == Paused:
 		v.Headline = "The profile is paused: its records stay as they are"
 	case p.FlattenedRecord == "":
@@ -68,8 +68,8 @@ func (p *Profile) about(v *view.View, code diag.Code, detail string) {
 	}
 }
 
-func failed(v *view.View, why string) {
-	v.Judged([]diag.Finding{{Severity: diag.Error, Title: "The last resolution failed", Detail: why,
+func failed(v *view.View, title, why string) {
+	v.Judged([]diag.Finding{{Severity: diag.Error, Title: title, Detail: why,
 		Advice: "Resolve the profile now: the reply says what is wrong, and what to do."}})
 	v.Advise()
 }
@@ -102,7 +102,7 @@ func (r *HistoryReport) View() *view.View {
 			fmt.Sprint(one.IP4Count+one.IP6Count))
 	}
 	if len(r.Items) > 0 && r.Items[0].Status == ResolutionFailed {
-		failed(v, r.Items[0].Error)
+		failed(v, "The last resolution failed", r.Items[0].Error)
 	}
 	v.Sub = view.TextIf(r.HasMore, "There are older ones on the next page.")
 	return v
@@ -115,6 +115,13 @@ func (r *StatsReport) View() *view.View {
 		w.Last30d.Successes, phrase.Count(w.Last30d.Resolutions, "resolution")))
 	if w.Last30d.Resolutions == 0 {
 		v.Headline, v.Optional = "Not resolved in the last 30 days", true
+	}
+	recent, span := w.Last24h, "24 hours"
+	if recent.Resolutions == 0 {
+		recent, span = w.Last30d, "30 days"
+	}
+	if recent.Resolutions > 0 && recent.Successes == 0 {
+		failed(v, "No resolution succeeded in the last "+span, "The domain keeps what was published before, if anything.")
 	}
 	d := v.Rows(view.Table, "Resolutions", "span", "number", "failed", "changes", "networks", "p95", "most lookups")
 	for _, one := range []struct {
