@@ -49,14 +49,18 @@ if (isCode && !document.getElementById(anchor)) {
 for (const origin of document.querySelectorAll("[data-origin]")) origin.textContent = location.origin;
 
 // A part of a page that waits for something is replaced by the same part of the address that it names, until that names
-// none.
+// none; so are other parts that show the same.
 async function poll(part) {
   while (part && part.dataset.poll) {
     await new Promise((done) => { setTimeout(done, 1000); });
     const reply = await fetch(part.dataset.poll).catch(() => null);
     if (!reply || !reply.ok) return;
-    const next = new DOMParser().parseFromString(await reply.text(), "text/html").getElementById(part.id);
+    const page = new DOMParser().parseFromString(await reply.text(), "text/html"), next = page.getElementById(part.id);
     if (next) part.replaceWith(next);
+    for (const live of document.querySelectorAll("[data-live]")) {
+      const now = page.getElementById(live.id);
+      if (now) live.replaceWith(now);
+    }
     part = next;
   }
 }
