@@ -204,7 +204,8 @@ func (c *customer) callAPI(ctx context.Context, end time.Time, day int) error {
 			continue
 		}
 		c.setTime(end.Add(time.Duration(i-n) * hours * time.Hour / time.Duration(n)))
-		if _, err := post(ctx, c.api, httpapi.Prefix+"/"+call.operation, "application/json", call.fields, secret); err != nil {
+		path := httpapi.Prefix + "/" + call.operation
+		if _, err := post(ctx, c.api, path, "application/json", call.fields, secret); err != nil {
 			return err
 		}
 	}

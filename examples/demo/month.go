@@ -153,7 +153,8 @@ func (d *demo) mountParts(ctx context.Context, h *environment, c dashboard.Confi
 	d.closers = append(d.closers, checks.Close)
 	return httpapi.Front{API: h.api, Parts: map[string]http.Handler{
 		"check":     checks,
-		"dashboard": pages, "r": pages, "badge": pages, "mcp": agent.New(agent.Config{API: h.api}), "letterbox": box, "change": h.changeHandler(),
+		"dashboard": pages, "r": pages, "badge": pages, "mcp": agent.New(agent.Config{API: h.api}),
+		"letterbox": box, "change": h.changeHandler(),
 	}}, nil
 }
 

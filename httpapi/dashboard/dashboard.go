@@ -162,7 +162,8 @@ func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // whose encoding matters is never redirected: decoded, it might lead to another site.
 func cleanPath(u *url.URL) string {
 	clean := path.Clean(u.Path)
-	isOurs := strings.HasPrefix(clean+"/", "/dashboard/") || strings.HasPrefix(clean, "/r/") || strings.HasPrefix(clean, "/badge/")
+	isOurs := strings.HasPrefix(clean+"/", "/dashboard/") || strings.HasPrefix(clean, "/r/") ||
+		strings.HasPrefix(clean, "/badge/")
 	if clean == u.Path || !isOurs || u.RawPath != "" {
 		return ""
 	}

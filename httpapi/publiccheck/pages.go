@@ -79,7 +79,8 @@ func newReport(w *target.Whole) (*report, error) {
 	v := w.View()
 	known, all := w.Coverage()
 	r := &report{Mark: v.Mark(), Headline: render.Printable(v.Headline), Sub: render.Printable(v.Sub),
-		Counts: strings.ReplaceAll(v.Counts, "  ", ", "), Coverage: fmt.Sprintf("%d of %s", known, phrase.Count(all, "check"))}
+		Counts:   strings.ReplaceAll(v.Counts, "  ", ", "),
+		Coverage: fmt.Sprintf("%d of %s", known, phrase.Count(all, "check"))}
 	for _, p := range w.Parts {
 		r.busy = r.busy || errors.Is(p.Err, budget.ErrFull)
 	}

@@ -8,8 +8,8 @@
 //
 // A watch is a record whose Due is its next run. Any number of nodes poll for watches that are due: the one that
 // moves Due to the end of a lease owns the run, calls the API's operations as the account's key for watches, and
-// writes the result, its digest, the history, the events and the next Due in one transaction. A run of a node that died is due
-// again at the end of the lease. While it runs, the watch holds what the run may cost of its budget.
+// writes the result, its digest, the history, the events and the next Due in one transaction. A run of a node that
+// died is due again at the end of the lease. While it runs, the watch holds what the run may cost of its budget.
 //
 // # Changes
 //

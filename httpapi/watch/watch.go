@@ -303,7 +303,9 @@ func (w *Watches) Remove(ctx context.Context, account metering.AccountID, id str
 		if err != nil {
 			return err
 		}
-		for _, f := range []metering.RecordFilter{{Kind: historyKind(id)}, {Kind: stateKind, ID: id}, {Kind: reportKind, ID: id}} {
+		for _, f := range []metering.RecordFilter{
+			{Kind: historyKind(id)}, {Kind: stateKind, ID: id}, {Kind: reportKind, ID: id},
+		} {
 			f.Account = account
 			if _, err := metering.RemoveRecords(ctx, w.Store, f); err != nil {
 				return err
