@@ -237,7 +237,7 @@ func prose(text string) string {
 func isValue(text string) bool {
 	code := false
 	for word := range strings.FieldsSeq(Printable(text)) {
-		core := strings.Trim(word, opening+closing)
+		core := strings.TrimRight(strings.TrimLeft(word, opening), closing)
 		if !harmless(core) {
 			code = true
 		} else if strings.Trim(core, "0123456789") != "" || core == "" {
