@@ -104,7 +104,9 @@ var domainRules = rule.Rules[*evidence]{{
 	Title:       "MX record with an IP address instead of a host name",
 	Requirement: "MX records name hosts and not IP addresses",
 	Advice:      "Give the mail server a host name with an address record, and use that name in the MX record.",
-	When:        func(e *evidence) bool { return e.mail.MX.Exists() && !e.stranded },
+	When: func(e *evidence) bool {
+		return e.mail.MX.Exists() && (!e.stranded || !slices.ContainsFunc(e.mail.List, e.literal))
+	},
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailEach(e.mail.List, func(h host) rule.Failures {
 			return rule.FailIf(e.literal(h), "The MX host %s is an IP address, which senders look up as if it were a name.",
