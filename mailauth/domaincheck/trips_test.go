@@ -3,6 +3,8 @@ package domaincheck
 import (
 	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
@@ -85,9 +87,15 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// record counts the questions of f in a world.
-func record(t *testing.T, e edits, f func(context.Context, *diag.Env) error) map[string]int {
-	return diagtest.Questions(e.world(t).NewEnv(), func(env *diag.Env) { require.NoError(t, f(t.Context(), env)) })
+// record counts the questions of f in a world whose answers take some time, so that what is asked at once is under way
+// at once.
+func record(t *testing.T, e edits, f func(context.Context, *diag.Env) error) (asked map[string]int) {
+	synctest.Test(t, func(t *testing.T) {
+		w := e.world(t)
+		w.SetLatencies(diagtest.Latency{DNS: time.Second, Connect: time.Second})
+		asked = diagtest.Questions(w.NewEnv(), func(env *diag.Env) { require.NoError(t, f(t.Context(), env)) })
+	})
+	return asked
 }
 
 // No query is sent twice, though nearly every part needs the MX records.

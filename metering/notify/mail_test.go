@@ -59,11 +59,15 @@ func (s *postSession) Mail(from string, _ *smtp.MailOptions) error {
 	if s.user == "" {
 		return smtp.ErrAuthRequired
 	}
+	s.p.mu.Lock()
+	defer s.p.mu.Unlock()
 	s.p.from = from
 	return nil
 }
 
 func (s *postSession) Rcpt(to string, _ *smtp.RcptOptions) error {
+	s.p.mu.Lock()
+	defer s.p.mu.Unlock()
 	s.p.to = to
 	return s.p.answer
 }
