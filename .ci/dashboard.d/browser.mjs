@@ -10,7 +10,9 @@ export const browser = await chromium.launch({
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-software-rasterizer"],
 });
 const schemes = ["light", "dark"], widths = [360, 800, 1600];
-const maxPageBytes = 60 << 10, maxFirstPaint = 200; // of HTML, and in milliseconds
+const maxPageBytes = 60 << 10; // of HTML
+// A page should be painted within 200 ms, as those are on two idle cores. A fault is what no slow machine explains.
+const maxFirstPaint = 1000; // milliseconds
 
 export const faults = [];
 export const fault = (...what) => { faults.push(what.join(" ")); console.log(...what); };
