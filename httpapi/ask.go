@@ -44,8 +44,8 @@ func (a *API) Forward(ctx context.Context, client *http.Request, ep Endpoint, fi
 	})
 }
 
-// Unmetered returns a function that runs operations for visitors without a key. Nothing is charged or recorded. Visitors
-// together have the memory of one account, and all calls of the function share their DNS lookups. The error is
+// Unmetered returns a function that runs operations for visitors without a key. Nothing is charged or recorded.
+// Visitors together have the memory of one account, and all calls of the function share their DNS lookups. The error is
 // [budget.ErrFull] if the server is busy.
 func (a *API) Unmetered() func(ctx context.Context, ep Endpoint, body []byte) (*Result, error) {
 	env := a.server.Env.Cached()

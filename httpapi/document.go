@@ -136,8 +136,8 @@ func (x *exchange) wantsPage() bool {
 	return strings.HasPrefix(path, "/docs/") || strings.Contains(x.r.Header.Get("Accept"), "text/html")
 }
 
-// servePages runs the handler of the pages. They are the same for everyone and made once, or cost as little as a search,
-// so that no limiter guards them.
+// servePages runs the handler of the pages. They are the same for everyone and made once, or cost as little as a
+// search, so that no limiter guards them.
 func (x *exchange) servePages() {
 	x.ip = x.clientIP(x.r)
 	x.observed.Endpoint = "pages"

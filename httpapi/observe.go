@@ -70,8 +70,8 @@ var (
 	bareValue = kit.Regexp(`\S*://.*|\S*[^\s.:,;/@_-][.:/@_=\\][^\s.:,;]\S*|\S{25,}|\S*[^\x00-\x7f…–]\S*`)
 )
 
-// withoutValues returns a message about a fault with an ellipsis for what may be a value of the request: what is quoted,
-// and words such as names, addresses and URLs.
+// withoutValues returns a message about a fault with an ellipsis for what may be a value of the request: what is
+// quoted, and words such as names, addresses and URLs.
 func withoutValues(message string) string {
 	message = quotedValue().ReplaceAllString(message, "…")
 	return bareValue().ReplaceAllString(message, "…")

@@ -74,7 +74,8 @@ export class Person {
 
   // sees waits for a text, or for what a locator finds.
   async sees(what) {
-    const locator = typeof what === "string" || what instanceof RegExp ? this.page.locator("main").getByText(what) : what;
+    const isText = typeof what === "string" || what instanceof RegExp;
+    const locator = isText ? this.page.locator("main").getByText(what) : what;
     return (await this.visible(locator)).textContent();
   }
 

@@ -1,5 +1,5 @@
-// Does the twelve tasks of a customer in the dashboard of the demo, as a person would, with and without a script. A task
-// fails that takes more clicks or pages than it may, or more than two screens of scrolling.
+// Does the twelve tasks of a customer in the dashboard of the demo, as a person would, with and without a script. A
+// task fails that takes more clicks or pages than it may, or more than two screens of scrolling.
 import { check, fault, faults, finish } from "./browser.mjs";
 import { Person } from "./person.mjs";
 

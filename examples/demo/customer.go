@@ -1,12 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"time"
@@ -223,28 +223,10 @@ func post(ctx context.Context, h http.Handler, path, media, body, secret string)
 	if secret != "" {
 		r.Header.Set("Authorization", "Bearer "+secret)
 	}
-	w := &reply{header: http.Header{}}
+	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	if w.status == http.StatusInternalServerError {
-		return 0, errors.New(path + ": " + w.body.String())
+	if w.Code == http.StatusInternalServerError {
+		return 0, errors.New(path + ": " + w.Body.String())
 	}
-	return w.status, nil
-}
-
-// A reply is what a handler has written.
-type reply struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (w *reply) Header() http.Header { return w.header }
-
-func (w *reply) WriteHeader(status int) { w.status = status }
-
-func (w *reply) Write(p []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
-	return w.body.Write(p)
+	return w.Code, nil
 }

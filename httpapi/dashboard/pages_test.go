@@ -185,6 +185,7 @@ func wellFormed(t *testing.T, at string, p *reply) {
 	assert.NotContains(t, p.header.Get("Content-Security-Policy"), "unsafe", at)
 	assert.Equal(t, "no-store", p.header.Get("Cache-Control"), at)
 	assert.Equal(t, "nosniff", p.header.Get("X-Content-Type-Options"), at)
+	assert.NotContains(t, p.body, "ZgotmplZ", at)
 	assert.Equal(t, 0, p.Find(`script:not([src="/dashboard/script.js"]), style, iframe, object, embed, base`).Length(), at)
 	assert.Equal(t, 1, p.Find("h1").Length(), "%s has one h1", at)
 	assert.Equal(t, 1, p.Find("main").Length(), at)

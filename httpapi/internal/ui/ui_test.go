@@ -119,6 +119,7 @@ func TestComponents(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(want), page, "run go test -update, and read the difference")
 
+	assert.NotContains(t, page, "ZgotmplZ", "a template writes what is unsafe where it stands")
 	assert.Less(t, len(page), maxPage)
 	assert.Less(t, len(get("/style.css")), maxStyle)
 	assert.Less(t, len(get("/script.js")), maxScript)
