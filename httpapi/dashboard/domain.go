@@ -82,7 +82,7 @@ func (d *dashboard) showDomain(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	page.Report = newReport(digest, page.Current, d.now())
+	page.Report = d.newReport(digest, page.Current, d.now())
 	page.Days = groupByDay(runs, first, today)
 	page.Day = openDay(runs, r.URL.Query().Get("day"))
 	page.Records = fitting(page.Current.Records)

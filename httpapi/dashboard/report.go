@@ -80,7 +80,7 @@ const (
 const maxDetails = 4
 
 // newReport returns the report of a digest, which may be nil, next to the known state of the domain.
-func newReport(digest *target.Digest, known *watch.Snapshot, now time.Time) report {
+func (d *dashboard) newReport(digest *target.Digest, known *watch.Snapshot, now time.Time) report {
 	if digest == nil {
 		return report{}
 	}
@@ -105,7 +105,7 @@ func newReport(digest *target.Digest, known *watch.Snapshot, now time.Time) repo
 		one.Publish = kit.Map(t.Steps, newPublished)
 		r.Tasks = append(r.Tasks, one)
 	}
-	r.Earlier = earlier(digest, known.Findings)
+	r.Earlier = d.earlier(digest, known.Findings)
 	r.Timeline = kit.Map(digest.Ends, func(e target.End) ending { return newEnding(e, now) })
 	r.Areas = areas(digest.Parts)
 	return r
@@ -140,14 +140,16 @@ var (
 )
 
 // earlier returns warnings and worse that are known, and were not seen in the last check: it had no answer, or one that
-// is to be confirmed. Of a name that does not exist, a check says so once.
-func earlier(digest *target.Digest, known []watch.Finding) []watch.Finding {
+// is to be confirmed. Another operation may have found the same about the same: a name that does not exist is said once.
+func (d *dashboard) earlier(digest *target.Digest, known []watch.Finding) []watch.Finding {
 	if digest.Omitted > 0 {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(known), func(f watch.Finding) bool {
-		return f.Severity == diag.Info || strings.HasSuffix(string(f.Code), ".nxdomain") ||
-			slices.ContainsFunc(digest.Findings, func(o target.DigestFinding) bool { return o.Code == f.Code })
+		fact := d.Watches.Fact(f.Code)
+		return f.Severity == diag.Info || slices.ContainsFunc(digest.Findings, func(o target.DigestFinding) bool {
+			return o.Code == f.Code || fact != "" && d.Watches.Fact(o.Code) == fact && o.Target == f.Target
+		})
 	})
 }
 

@@ -231,3 +231,24 @@ func manyFindings(text string) *target.Whole {
 	}
 	return w
 }
+
+// What was known and not seen again is named, unless another operation found the same about the same.
+func TestEarlierFindings(t *testing.T) {
+	d := newFixture(t).dash
+	known := func(code diag.Code, target string) watch.Finding {
+		return watch.Finding{Code: code, Severity: diag.Error, Target: target}
+	}
+	digest := &target.Digest{Findings: []target.DigestFinding{{Code: "spf.domain.nxdomain"}}}
+	for name, c := range map[string]struct {
+		known watch.Finding
+		named bool
+	}{
+		"seen":                {known("spf.domain.nxdomain", ""), false},
+		"same of another":     {known("dmarc.domain.nxdomain", ""), false},
+		"another name":        {known("mx.host.nxdomain", "mail.example.com"), true},
+		"a code that ends so": {known("zone.answers.nxdomain", ""), true},
+		"something else":      {known("dmarc.policy.none", ""), true},
+	} {
+		require.Equal(t, c.named, len(d.earlier(digest, []watch.Finding{c.known})) == 1, name)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/rule"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/target"
 	"github.com/diagkit/diagkit/metering"
@@ -26,6 +27,7 @@ var records = map[string][]string{target.DNS: {"NS", "DS"}, target.Web: {"A", "A
 type catalogue struct {
 	operations map[string]httpapi.Endpoint // those that take a domain and need nothing else, by name
 	titles     map[diag.Code]string        // of all rules
+	facts      map[diag.Code]rule.Fact     // of those that several operations meet
 	rules      string                      // identifies the rules of a build: a digest of their codes and severities
 }
 
@@ -33,7 +35,8 @@ type catalogue struct {
 var commonCatalogue = sync.OnceValue(func() *catalogue { return catalogueOf(httpapi.Endpoints()) })
 
 func catalogueOf(table httpapi.Table) *catalogue {
-	c := &catalogue{operations: map[string]httpapi.Endpoint{}, titles: map[diag.Code]string{}}
+	c := &catalogue{operations: map[string]httpapi.Endpoint{}, titles: map[diag.Code]string{},
+		facts: map[diag.Code]rule.Fact{}}
 	hash := sha256.New()
 	for _, ep := range table {
 		takes, needs := false, false
@@ -49,6 +52,9 @@ func catalogueOf(table httpapi.Table) *catalogue {
 		}
 		for _, r := range ep.Rules() {
 			c.titles[r.Code] = r.Title
+			if r.Fact != "" {
+				c.facts[r.Code] = r.Fact
+			}
 			fmt.Fprintln(hash, r.Code, r.Severity)
 		}
 	}
@@ -64,6 +70,9 @@ func Title(code diag.Code) string { return commonCatalogue().title(code) }
 
 // Title returns the meaning of a finding's code, also for operations of one's own.
 func (w *Watches) Title(code diag.Code) string { return w.catalogue().title(code) }
+
+// Fact returns what findings of several operations have in common; empty for most codes.
+func (w *Watches) Fact(code diag.Code) rule.Fact { return w.catalogue().facts[code] }
 
 // Checks lists what can be watched: the groups, and the operations that take a domain.
 func (w *Watches) Checks() []string {
