@@ -46,7 +46,7 @@ func (e *NoAddressError) Error() string {
 func (e *NoAddressError) Unwrap() error { return e.Err }
 
 // DialAddr connects to an address, network being tcp or udp. The guard is asked before, and on the
-// real network again by the dialler, about the address that it passes to the operating system.
+// real network again by the dialer, about the address that it passes to the operating system.
 func (e *Env) DialAddr(ctx context.Context, network string, addr netip.AddrPort, ports Ports) (net.Conn, error) {
 	e = e.orReal()
 	if err := e.Guard.Check(addr, ports); err != nil {
@@ -64,7 +64,7 @@ func (e *Env) dialer(ports Ports) *net.Dialer { return &net.Dialer{Control: e.Gu
 //
 // IPv4 and IPv6 addresses are looked up concurrently and tried in turn, IPv6 first, each 250 ms after the one before
 // or as soon as that has failed; the first connection wins (RFC 8305). Addresses that the guard refuses are not
-// dialled.
+// dialed.
 //
 // The error is that of the context if it has ended. It is a *[NoAddressError] if no address is known, which wraps that
 // of the context if it ended first, a *[BlockedError] if all were refused; else it lists each address tried, and
@@ -98,7 +98,7 @@ type race struct {
 	port  uint16
 	ports Ports
 
-	events    chan any         // of type resolved, dialled or *GoPanic
+	events    chan any         // of type resolved, dialed or *GoPanic
 	lookups   int              // under way
 	tries     int              // under way
 	tried     int              // begun so far
@@ -130,7 +130,7 @@ func resolvedBy[R dns.RR](a Answer[R], all Addresses) resolved {
 	return resolved{addrs: all.All(), err: a.Err(), missing: a.NXDomain(), heard: heard}
 }
 
-// dialled is the event that a try has ended.
+// dialed is the event that a try has ended.
 type dialled struct {
 	conn net.Conn
 	err  error

@@ -246,7 +246,7 @@ func TestDialHostErrorTypes(t *testing.T) {
 	require.ErrorAs(t, dialler(has("10.0.0.1", v4a)), &failed)
 }
 
-// A name whose addresses change between two lookups gains nothing: what was checked is dialled, and
+// A name whose addresses change between two lookups gains nothing: what was checked is dialed, and
 // it is looked up once.
 func TestDialHostRebinding(t *testing.T) {
 	world := new(fakeDNS).set(host, dns.TypeA, has(v4a), has("127.0.0.1"))

@@ -24,8 +24,8 @@
 //
 // # Untrusted input
 //
-// Every address that a caller's input leads to is dialled through [Env.DialHost] or [Env.DialAddr], below name
+// Every address that a caller's input leads to is dialed through [Env.DialHost] or [Env.DialAddr], below name
 // resolution, where the [Guard] refuses special-purpose addresses and unusual ports. It checks the very address that
-// is dialled, so neither DNS rebinding nor a redirect bypasses it. The domains under examination are untrusted:
+// is dialed, so neither DNS rebinding nor a redirect bypasses it. The domains under examination are untrusted:
 // every list and every wait that depends on them is bounded, and goroutines are started in a [Group].
 package diag

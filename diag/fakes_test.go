@@ -73,7 +73,7 @@ type fakeNet struct {
 	mu     sync.Mutex
 	hosts  map[string]fakeHost // by IP address; all others refuse immediately
 	dialed []fakeDial
-	open   int // connections not yet closed by the side that dialled
+	open   int // connections not yet closed by the side that dialed
 	begun  time.Time
 }
 

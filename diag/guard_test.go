@@ -149,7 +149,7 @@ func TestGuardNetworks(t *testing.T) {
 	}
 }
 
-// The hook of the real dialler judges the address that is passed to the operating system, even if another one was
+// The hook of the real dialer judges the address that is passed to the operating system, even if another one was
 // checked before: here a name that the system itself resolves.
 func TestGuardControlsRealDialler(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

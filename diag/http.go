@@ -19,7 +19,7 @@ const (
 
 // HTTPClient returns a client for programs that work with net/http, such as one that downloads a file which a domain
 // refers to. Its connections are those of the environment: names are looked up by its Resolver, each address is checked
-// by its Guard before it is dialled, also after a redirect, ports are [WebPorts], and servers are to prove their names
+// by its Guard before it is dialed, also after a redirect, ports are [WebPorts], and servers are to prove their names
 // to its Roots at its time. It uses no proxy. A refused address is a *[BlockedError] in the error of the request.
 //
 // It ends a request after 30 s, which its field Timeout changes; a body has no other bound, so read it through an

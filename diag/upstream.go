@@ -11,7 +11,7 @@ import (
 
 // Upstream returns a resolver that asks the given servers through the environment's network. It is made once for
 // each id to reuse its connections: an id always identifies the same servers. The guard does not apply, because the
-// servers are the operator's choice; servers to which a caller's input leads are dialled through [Env.DialAddr].
+// servers are the operator's choice; servers to which a caller's input leads are dialed through [Env.DialAddr].
 func (e *Env) Upstream(id string, servers ...resolver.Server) Resolver {
 	e = e.source()
 	if r, ok := e.clients.Load(id); ok {
@@ -38,7 +38,7 @@ func (e *Env) lookUpServer(ctx context.Context, host string) ([]netip.Addr, erro
 }
 
 // Iterator returns an iterator that walks from the root servers of the environment through its network.
-// Name servers that are found in the DNS are dialled through the guard, and those that it refuses are
+// Name servers that are found in the DNS are dialed through the guard, and those that it refuses are
 // skipped; the root servers are the operator's choice. No server is queried for names that are not published yet,
 // see [Env.Undelegated].
 func (e *Env) Iterator() *resolver.Iterator {

@@ -4,7 +4,7 @@
 // # How it works
 //
 // Text is Unicode in UTF-8. Changing its case is more than changing letters one by one (Unicode Standard section
-// 3.13): a letter may become several ("ß" is "SS" in upper case), its form may depend on its neighbours (a Greek
+// 3.13): a letter may become several ("ß" is "SS" in upper case), its form may depend on its neighbors (a Greek
 // "Σ" at the end of a word is "ς" in lower case), and some languages have rules of their own: in Turkish "i" and
 // "ı" are different letters in upper case too, in Lithuanian the dot of "i" stays under an accent, and Greek
 // capitals carry no accents.

@@ -98,7 +98,7 @@ type PasswordReport struct {
 }
 
 // GeneratePassword draws passwords from the random source of the operating system. Every password that
-// fulfils the request is equally likely; the entropy counts exactly these. The error is an [InputError].
+// fulfills the request is equally likely; the entropy counts exactly these. The error is an [InputError].
 func GeneratePassword(req PasswordRequest) (*PasswordReport, error) {
 	return generatePassword(req, rand.Reader)
 }
@@ -263,7 +263,7 @@ var passphraseText string
 //
 // To draw one, a number is drawn and the password of that number looked up: so each is as likely as any
 // other, no matter what is required, and nothing is ever thrown away. Drawing one character of each
-// class first and shuffling would favour passwords that have several of a small class.
+// class first and shuffling would favor passwords that have several of a small class.
 type passwordSpace struct {
 	classes   [][]string
 	length    int

@@ -63,7 +63,7 @@ func TestPasswordSpaceCounts(t *testing.T) {
 }
 
 // TestPasswordSpaceNumbersEach writes all words of a small space: each has a number of its own, and only
-// those that fulfil the requirement have one.
+// those that fulfill the requirement have one.
 func TestPasswordSpaceNumbersEach(t *testing.T) {
 	alphabet := strings.Split("ab1!?", "")
 	want := []string{}

@@ -212,7 +212,7 @@ func (n *network) behaviour(addr netip.AddrPort) Behaviour {
 // A Behaviour is the way in which a TCP port fails to serve.
 type Behaviour string
 
-// The behaviours.
+// The behaviors.
 const (
 	Serves      Behaviour = ""            // the server there answers; without one, connections are refused
 	Refuses     Behaviour = "refuses"     // connections are refused
@@ -222,7 +222,7 @@ const (
 	Unreachable Behaviour = "unreachable" // connections never come about: packets are lost
 )
 
-// serve returns the server for a behaviour, nil if the connection is refused.
+// serve returns the server for a behavior, nil if the connection is refused.
 func (b Behaviour) serve() func(*conn) {
 	switch b {
 	case Closes:

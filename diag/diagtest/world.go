@@ -154,7 +154,7 @@ func (c *clock) set(t time.Time) {
 }
 
 // inBubble reports whether the caller runs in a bubble of testing/synctest. The time of a bubble
-// begins at midnight UTC 2000-01-01, which is part of its documented behaviour, and no machine that
+// begins at midnight UTC 2000-01-01, which is part of its documented behavior, and no machine that
 // runs this has a clock which shows that decade.
 func inBubble() bool { return time.Now().Year() < 2010 }
 

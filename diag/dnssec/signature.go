@@ -274,12 +274,12 @@ type Judgement struct {
 	Denial *Denial
 }
 
-// Checked reports whether a judgement was reached: it is false if the zone asks for more checks than
+// Checked reports whether a judgment was reached: it is false if the zone asks for more checks than
 // any real one does.
 func (j Judgement) Checked() bool { return j.Fault == nil || j.Fault.Code != codeWork }
 
 // Records judges the records of a name and type in the answer section. It is false if there are none.
-// If the records were expanded from a wildcard, the proof that permits it is part of the judgement.
+// If the records were expanded from a wildcard, the proof that permits it is part of the judgment.
 func (r Reply) Records(owner string, rrtype uint16) (Judgement, bool) {
 	n, _ := parseName(owner)
 	set := r.msg.answer[setKey{n, rrtype}]

@@ -211,7 +211,7 @@ const UserAgent = "Mozilla/5.0 (compatible; diagkit/" + diag.Version + "; +https
 // credentials are the header fields that are meant for one host only.
 var credentials = []string{"Authorization", "Cookie", "Proxy-Authorization"}
 
-// normalised returns the request with all defaults filled in, or the caller's fault.
+// normalized returns the request with all defaults filled in, or the caller's fault.
 func (r Request) normalised() (Request, error) {
 	if r.URL.IsZero() {
 		return r, input.Invalid("url", "is missing")

@@ -11,15 +11,15 @@ import (
 	"github.com/diagkit/diagkit/diag/kit"
 )
 
-// MaxURL bounds a URL, in octets, as written and as normalised: more than the 8,000 that RFC 9110 section 4.1 asks all
+// MaxURL bounds a URL, in octets, as written and as normalized: more than the 8,000 that RFC 9110 section 4.1 asks all
 // to take (CONTRACT 2). A longer one may be valid, and is not read.
 const MaxURL = 8192
 
 // A URL is the address of a web resource that can be fetched: http or https, a valid host, no user
-// name or password, at most [MaxURL] octets (RFC 9110 section 4.2). It is parsed once and normalised: two
+// name or password, at most [MaxURL] octets (RFC 9110 section 4.2). It is parsed once and normalized: two
 // URLs are equal if and only if their texts are. Its zero value is no URL. URLs decode from JSON.
 //
-// A URL says nothing of whether its host and port may be reached: the Guard of package diag is asked when dialling.
+// A URL says nothing of whether its host and port may be reached: the Guard of package diag is asked when dialing.
 type URL struct {
 	text   string
 	scheme string
@@ -244,7 +244,7 @@ func removeDotSegments(path string) string {
 // MustURL is ParseURL for constants; it panics on a bad URL.
 func MustURL(s string) URL { return must(ParseURL(s)) }
 
-// String returns the normalised URL.
+// String returns the normalized URL.
 func (u URL) String() string { return u.text }
 
 // IsZero reports whether u is no URL.

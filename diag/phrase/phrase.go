@@ -87,7 +87,7 @@ func Quote(s string) string {
 // maxCompared bounds the words that are compared, in bytes: what is misspelled is not much longer than what was meant.
 const maxCompared = 64
 
-// Distance is how many letters have to be changed, put in, taken out or swapped with their neighbours to make one word
+// Distance is how many letters have to be changed, put in, taken out or swapped with their neighbors to make one word
 // of another. Of long words it is just large.
 func Distance(a, b string) int {
 	if a == b {

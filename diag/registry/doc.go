@@ -23,5 +23,5 @@
 //
 //	report, err := registry.LookupDomain(ctx, env, registry.DomainRequest{Domain: domain})
 //
-// Every server is dialled through the guard of the [diag.Env], because links and referrals are untrusted.
+// Every server is dialed through the guard of the [diag.Env], because links and referrals are untrusted.
 package registry

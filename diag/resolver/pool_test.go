@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pipes is a dialler to datagram servers in memory that answer after a delay, if at all. It
+// pipes is a dialer to datagram servers in memory that answer after a delay, if at all. It
 // counts the connections that were opened and closed.
 type pipes struct {
 	delay          time.Duration

@@ -34,7 +34,7 @@ const (
 const defaultPath = "/dns-query"
 
 // maxAddrs bounds the addresses of one server, written or looked up: more than a happy-eyeballs
-// dialler gets round to within one try.
+// dialer gets round to within one try.
 const maxAddrs = 16
 
 // A Server is a name server and the way to speak to it.

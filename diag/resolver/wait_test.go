@@ -22,7 +22,7 @@ import (
 // These tests wait for time to pass, on the clock of a testing/synctest bubble and over connections
 // in memory.
 
-// A network holds what happens when an address is dialled, by network and address.
+// A network holds what happens when an address is dialed, by network and address.
 type network map[string]func(ctx context.Context) (net.Conn, error)
 
 func (n network) dial(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -96,7 +96,7 @@ func (j *judgement) unanswered(r *Description) {
 	j.skip(r)
 }
 
-// partly leaves a rule open that some parts fulfil: they earn its points, and it is not praised.
+// partly leaves a rule open that some parts fulfill: they earn its points, and it is not praised.
 func (j *judgement) partly(r *Description) {
 	if r.State == Unknown {
 		return

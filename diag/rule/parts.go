@@ -16,7 +16,7 @@ func affecting(phrase string) string { return "Affected: " + phrase + "." }
 
 // JudgeParts applies every rule to each part of a subject, such as the certificates at the addresses of a host, and
 // joins the outcomes as [Rules.Judge] would for the whole subject (CONTRACT 1.7, Scope): a requirement is fulfilled
-// if a part fulfils it and none violates it or leaves it open, and earns what the worst part earns. A rule that
+// if a part fulfills it and none violates it or leaves it open, and earns what the worst part earns. A rule that
 // depends on others depends on their outcome in the same part. A server that was queried and did not answer is a
 // part too, with evidence that says so, see absentee: it yields no findings, and it prevents praise.
 //

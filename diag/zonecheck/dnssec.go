@@ -299,7 +299,7 @@ func (s *zoneSecurity) refused() bool {
 	return slices.ContainsFunc(s.notices, func(n notice) bool { return n.refused })
 }
 
-// record notes all results of a judgement: for each signature, because resolvers may pick any, and for the set.
+// record notes all results of a judgment: for each signature, because resolvers may pick any, and for the set.
 func (s *zoneSecurity) record(j dnssec.Judgement, target string) {
 	s.judged++
 	for _, sig := range j.Signatures {

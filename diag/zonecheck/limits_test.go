@@ -268,7 +268,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// Each test case of Zonemaster is named by a rule, but for those that a name which is a domain fulfils, those that are
+// Each test case of Zonemaster is named by a rule, but for those that a name which is a domain fulfills, those that are
 // facts of the report, and those that nothing depends on.
 func TestZonemasterCases(t *testing.T) {
 	families := map[string]int{"ADDRESS": 3, "BASIC": 3, "CONNECTIVITY": 4, "CONSISTENCY": 6, "DELEGATION": 7,

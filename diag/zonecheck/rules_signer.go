@@ -194,7 +194,7 @@ func (a *answers) copyAt(ad *survey.Address) *signedCopy {
 	return c
 }
 
-// collect takes note of the right signatures of a judgement.
+// collect takes note of the right signatures of a judgment.
 func (c *signedCopy) collect(j dnssec.Judgement) {
 	for _, sig := range j.Signatures {
 		key := signatureKey{sig.KeyTag, sig.Algorithm}

@@ -69,7 +69,7 @@ type stage struct {
 	ns3      *diagtest.Server // at 203.0.113.53, in no NS record
 }
 
-// good is the behaviour of the servers in the healthy world.
+// good is the behavior of the servers in the healthy world.
 var good = diagtest.ServerConfig{Cookies: true}
 
 // serve opens the servers of a zone below com.

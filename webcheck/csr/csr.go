@@ -15,7 +15,7 @@ import (
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
-// Request asks for the judgement of a signing request.
+// Request asks for the judgment of a signing request.
 type Request struct {
 	CSR string `json:"csr" minlen:"1" maxbytes:"65536" doc:"the signing request in PEM form, or its DER form in Base64" example:"-----BEGIN CERTIFICATE REQUEST-----\nMIIBLzCB1QIBADA5MQswCQYDVQQGEwJHQjEUMBIGA1UECgwLRXhhbXBsZSBMdGQx\nFDASBgNVBAMMC2V4YW1wbGUuY29tMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE\nERUeRhygE8N2mbKQ6AiY1M26rBWMJgxLjhQvWIWY2tQoSyQY29TrdbaUE+ONCv/7\nKe78r02Fwqv/4rh4TOrXnKA6MDgGCSqGSIb3DQEJDjErMCkwJwYDVR0RBCAwHoIL\nZXhhbXBsZS5jb22CD3d3dy5leGFtcGxlLmNvbTAKBggqhkjOPQQDAgNJADBGAiEA\n990aDV0N0HZP1eMq/VdsvjkZ/dysNm5aHLgDLKLGK2YCIQCC0SALX7zTwY5ptgy2\n2Twy/uS9KhjR6Ql9BPP2kfpsxQ==\n-----END CERTIFICATE REQUEST-----\n"`
 }

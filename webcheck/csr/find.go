@@ -36,7 +36,7 @@ type block struct {
 	Fault string // why not, as a sentence
 }
 
-// boundary is the first or the last line of a block, as far as it can be recognised.
+// boundary is the first or the last line of a block, as far as it can be recognized.
 var boundary = kit.Regexp(`(?i)-{2,}[ \t]*(BEGIN|END)[ \t]+([A-Z0-9][A-Z0-9 .#/]*?)[ \t]*-{2,}`)
 
 // bareBoundary is the first or the last line of a request whose hyphens were lost.

@@ -43,7 +43,7 @@ const (
 )
 
 // kindOf reports what bytes are by their structure. It needs no more than their beginning: what was cut off is still
-// recognised.
+// recognized.
 func kindOf(der []byte) kind {
 	switch {
 	case bytes.HasPrefix(der, []byte(opensshMagic)):

@@ -53,7 +53,7 @@ func (c *cookie) title() string {
 	return phrase.Quote(c.Name)
 }
 
-// sessionNames are parts of names of cookies by which sites recognise who has logged in.
+// sessionNames are parts of names of cookies by which sites recognize who has logged in.
 var sessionNames = []string{"sess", "login", "auth", "jwt", "token", "logged_in", "remember", "connect.sid", "sid",
 	"identity"}
 

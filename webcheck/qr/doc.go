@@ -13,7 +13,7 @@
 // therefore announced as UTF-8 by ECI 26, because readers that must guess the character set guess wrong.
 //
 // Last, the data modules are inverted by one of eight masks, the one that leaves the fewest patterns
-// that confuse a reader: long runs, blocks, false finders, too much of one colour. Around the symbol
+// that confuse a reader: long runs, blocks, false finders, too much of one color. Around the symbol
 // lies a quiet zone of four modules.
 //
 // # How to use it
@@ -24,7 +24,7 @@
 //	w.Write(img.Bytes())
 //
 // The zero value of every optional field is its default. Errors are of type *[diag.InputError]: text too long for
-// its level, an image too small for its symbol, colours that a reader cannot distinguish.
+// its level, an image too small for its symbol, colors that a reader cannot distinguish.
 //
 // The same request gives the same bytes, so an image need not be stored to be served again.
 package qr

@@ -42,7 +42,7 @@ func TestLibrariesAgree(t *testing.T) {
 	}
 }
 
-// Whatever colours are not refused can be read.
+// Whatever colors are not refused can be read.
 func TestColours(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	accepted := 0

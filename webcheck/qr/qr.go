@@ -13,7 +13,7 @@ import (
 type Format string
 
 const (
-	png  Format = "png"  // two colours, one bit a pixel
+	png  Format = "png"  // two colors, one bit a pixel
 	svg  Format = "svg"  // drawn from lines, sharp at any size
 	JPEG Format = "jpeg" // for what reads nothing else
 )
@@ -51,7 +51,7 @@ type Request struct {
 const (
 	smallMemory = 4 << 20 // all but the samples
 	pngSample   = 1       // of a pixel
-	jpegSample  = 2       // brightness, half as much of colour, and the file
+	jpegSample  = 2       // brightness, half as much of color, and the file
 )
 
 // Memory returns how many bytes drawing the image may take: a PNG and a JPEG are made of all their samples.
@@ -82,7 +82,7 @@ func (i *Image) Bytes() []byte { return i.Data }
 // Digits alone, and digits with capital letters and the punctuation " $%*+-./:", take less room than
 // other ASCII text. Text beyond ASCII is written as UTF-8 and says so, which takes one byte more.
 //
-// Encode refuses colours that a reader, which sees brightness only, cannot distinguish, and modules lighter than their
+// Encode refuses colors that a reader, which sees brightness only, cannot distinguish, and modules lighter than their
 // ground, which ZXing and ZBar do not find. A transparent background counts as white paper.
 //
 // All errors that are the caller's fault are of type *[diag.InputError].

@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// A colour is red, green and blue.
+// A color is red, green and blue.
 type colour [3]byte
 
 // parseColour reads "#rrggbb".
@@ -29,14 +29,14 @@ func (c colour) String() string { return fmt.Sprintf("#%02x%02x%02x", c[0], c[1]
 
 func (c colour) grey() bool { return c[0] == c[1] && c[1] == c[2] }
 
-// brightness returns the colour as readers see it, 0 to 255: by the weights of ITU-R BT.601, as JPEG
+// brightness returns the color as readers see it, 0 to 255: by the weights of ITU-R BT.601, as JPEG
 // files and most readers have it, and by quarters of red, blue and twice green, as some have it.
 func (c colour) brightness() (weighted, quarters int) {
 	y, _, _ := color.RGBToYCbCr(c[0], c[1], c[2])
 	return int(y), (int(c[0]) + 2*int(c[1]) + int(c[2])) / 4
 }
 
-// contrast returns by how much one colour is darker than another for the reader that sees the least of it; below 0 if
+// contrast returns by how much one color is darker than another for the reader that sees the least of it; below 0 if
 // one sees it as the lighter.
 func contrast(dark, light colour) int {
 	darkWeighted, darkQuarters := dark.brightness()
@@ -56,7 +56,7 @@ type picture struct {
 }
 
 // unit returns the number of pixels of which the side of a module is a multiple, 0 if there is no such
-// number. A JPEG image has one sample of colour for two by two pixels; were they of different
+// number. A JPEG image has one sample of color for two by two pixels; were they of different
 // modules, the mixture would mislead readers.
 func (p *picture) unit() int {
 	switch {
@@ -135,7 +135,7 @@ func (s *symbol) runs(y int) func(yield func(start, length int) bool) {
 // jpegQuality keeps the ripples that JPEG leaves at edges far below minContrast.
 const jpegQuality = 95
 
-// jpeg draws the symbol in brightness and, unless both colours are grey, in colour at half of the
+// jpeg draws the symbol in brightness and, unless both colors are grey, in color at half of the
 // resolution, which is how the encoder of the standard library stores it in any case.
 func (p *picture) jpeg() ([]byte, error) {
 	frame := image.Rect(0, 0, p.size, p.size)
@@ -208,7 +208,7 @@ func (p *bufferPool) Put(b *stdpng.EncoderBuffer) { p.Pool.Put(b) }
 // pngEncoder is four times as fast as the default, and the files are a few hundred bytes larger.
 var pngEncoder = stdpng.Encoder{CompressionLevel: stdpng.BestSpeed, BufferPool: &bufferPool{}}
 
-// png draws the symbol with a palette of two colours, one bit a pixel. A transparent background is
+// png draws the symbol with a palette of two colors, one bit a pixel. A transparent background is
 // the first entry of the palette, without opacity.
 func (p *picture) png() ([]byte, error) {
 	bg, fg := p.background, p.foreground

@@ -9,6 +9,6 @@
 //	s, err := survey.Ask(ctx, env, domain)
 //
 // Queries run concurrently, two at a time per address, at most [MaxQueries] in all and for at most [Timeout]. They
-// go to untrusted servers, so each is dialled through [diag.Env.DialAddr], where the guard refuses non-public
+// go to untrusted servers, so each is dialed through [diag.Env.DialAddr], where the guard refuses non-public
 // addresses.
 package survey

@@ -13,7 +13,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A Survey is all that was answered about a domain. Nothing in it is a judgement.
+// A Survey is all that was answered about a domain. Nothing in it is a judgment.
 type Survey struct {
 	Domain    diag.Domain
 	Zone      string // the domain as an absolute name
@@ -110,7 +110,7 @@ func (a *audit) settle() {
 // The bounds of an audit.
 const (
 	// Timeout is how long an audit takes at most. What has not answered then is unknown. It leaves
-	// half a second of six for the judgement.
+	// half a second of six for the judgment.
 	Timeout = 5500 * time.Millisecond
 	// MaxQueries is how many queries an audit sends, to servers and to the resolver together. Thirteen
 	// servers with two addresses each, which is the most that is usual, stay below.

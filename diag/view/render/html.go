@@ -185,7 +185,7 @@ func newPage(o Options) *page {
 
 type color string
 
-// The colours. All that they convey is conveyed by a sign or a word too.
+// The colors. All that they convey is conveyed by a sign or a word too.
 const (
 	plain  color = ""
 	red    color = "31"
@@ -221,7 +221,7 @@ func (p *page) heading(text string) {
 }
 
 // put prints a text in lines that fit: the first after the lead, the others indented as far. The lead is printable
-// already, as is the text behind, which has its own colours.
+// already, as is the text behind, which has its own colors.
 func (p *page) put(lead, text string, c color, behind ...string) {
 	text = Printable(text) + strings.Join(behind, "")
 	if text == "" {
@@ -278,7 +278,7 @@ func fitting(word string, room int) string {
 	return word[:n]
 }
 
-// width is how many columns a text takes, without its colours.
+// width is how many columns a text takes, without its colors.
 func width(text string) (n int) {
 	for {
 		before, code, colored := strings.Cut(text, "\x1b[")
@@ -292,7 +292,7 @@ func width(text string) (n int) {
 }
 
 // Printable makes an untrusted text safe for a terminal: control characters, format characters and separators of
-// lines, which move the cursor, change colours or turn the direction of writing, are shown and not obeyed, as are
+// lines, which move the cursor, change colors or turn the direction of writing, are shown and not obeyed, as are
 // bytes that are no UTF-8.
 func Printable(s string) string {
 	if utf8.ValidString(s) && !strings.ContainsFunc(s, Unsafe) {

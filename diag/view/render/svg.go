@@ -26,7 +26,7 @@ const (
 	svgArrow  = 12  // room for it between the links of a chain
 )
 
-// svgStyle has both palettes: each colour has a contrast of 4.5 to its background.
+// svgStyle has both palettes: each color has a contrast of 4.5 to its background.
 const svgStyle = `svg{--fg:#1f2328;--bg:#fff;--dim:#59636e;--line:#8c959f;--good:#116329;--info:#0550ae;--warning:#7d4e00;--error:#b3151c}
 @media(prefers-color-scheme:dark){svg{--fg:#e6edf3;--bg:#0d1117;--dim:#9aa4ae;--line:#6e7681;--good:#56d364;--info:#79c0ff;--warning:#e3b341;--error:#ff8b83}}
 text{fill:var(--fg)}.bg{fill:var(--bg)}.dim{fill:var(--dim)}.line{stroke:var(--line);fill:none}.tip,.bar{fill:var(--line)}

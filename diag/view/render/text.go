@@ -15,7 +15,7 @@ import (
 // Options describe the terminal, and the amount of output.
 type Options struct {
 	Width   int       // columns of a line; 0 means 80
-	Color   bool      // whether escape sequences for colours are understood
+	Color   bool      // whether escape sequences for colors are understood
 	ASCII   bool      // whether nothing but ASCII is
 	Verbose bool      // all rows, passed checks and details
 	Quiet   bool      // the verdict alone

@@ -317,7 +317,7 @@ func (s *scan) jar() []jarred {
 			list = append(list, j)
 		}
 	}
-	// The Observatory passes over the cookie by which Heroku's routers recognise a client.
+	// The Observatory passes over the cookie by which Heroku's routers recognize a client.
 	return slices.DeleteFunc(list, func(j jarred) bool { return j.name == "heroku-session-affinity" })
 }
 

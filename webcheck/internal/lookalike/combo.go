@@ -203,7 +203,7 @@ const (
 	omission      edit = 1 // a letter left out
 	repetition    edit = 2 // a letter doubled
 	insertion     edit = 3 // a letter added, before, between or after
-	transposition edit = 4 // two neighbours swapped
+	transposition edit = 4 // two neighbors swapped
 	substitution  edit = 5 // a letter replaced
 )
 

@@ -17,7 +17,7 @@ import (
 //
 // An encoding of East Asia is recognized by the characters that are frequent in its languages: read in a wrong
 // encoding, bytes become rare ones. Of the others the most likely language counts: by its letters beyond ASCII, their
-// neighbours and their case. Where the bytes are ambiguous it is windows-1252.
+// neighbors and their case. Where the bytes are ambiguous it is windows-1252.
 func detect(body []byte) string {
 	switch {
 	case isISO2022JP(body):
@@ -208,7 +208,7 @@ const (
 	mark // that combines with the letter before it
 )
 
-// The logarithms of probabilities by which neighbours count.
+// The logarithms of probabilities by which neighbors count.
 var (
 	logLikely    = math.Log(0.9)
 	logUnlikely  = math.Log(0.06)

@@ -282,7 +282,7 @@ func (s *scanner) compression(ctx context.Context, v Version, suites []uint16) A
 	return answer(reply.Compression)
 }
 
-// fallback learns whether the server recognises a client that was made to use an older version than both know.
+// fallback learns whether the server recognizes a client that was made to use an older version than both know.
 func (s *scanner) fallback(ctx context.Context, r *Report) Answer {
 	var supported []Version
 	for _, v := range r.Versions {

@@ -15,12 +15,12 @@ type pngReader struct {
 	in            io.Reader
 	width, height int
 	depth         int  // bits of a sample
-	colour        byte // colour type
+	colour        byte // color type
 	interlaced    bool
 	left          int // bytes left of the current IDAT chunk
 	shades        [256]byte
 	alphas        [256]byte
-	transparent   []byte // the one colour that is, as given in tRNS
+	transparent   []byte // the one color that is, as given in tRNS
 	background    byte
 	img           *Gray
 }
@@ -276,7 +276,7 @@ func (r *pngReader) small(in []byte, x int) byte {
 	return r.img.lay(byte(v*255/top), alpha, r.background)
 }
 
-// isTransparent compares a pixel with the colour in tRNS, which has two bytes for each sample.
+// isTransparent compares a pixel with the color in tRNS, which has two bytes for each sample.
 func (r *pngReader) isTransparent(p []byte, width int) bool {
 	if len(r.transparent) != 2*len(p)/width {
 		return false

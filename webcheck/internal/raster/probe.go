@@ -32,7 +32,7 @@ const (
 	// maxPixels bounds the image in the file (CONTRACT 1.9).
 	maxPixels = 25_000_000
 	// maxMemory bounds what reading may take, beside the file itself. Formats that are not read row by
-	// row reach it below MaxPixels: progressive JPEG at 5 megapixels, lossless WebP at 5, BMP in colour at 10.
+	// row reach it below MaxPixels: progressive JPEG at 5 megapixels, lossless WebP at 5, BMP in color at 10.
 	maxMemory = 40 << 20
 	// maxScans bounds the scans of a JPEG, each of which may pass over all of the image for a few bytes.
 	// Encoders write ten or so.
@@ -143,7 +143,7 @@ func (h *Header) measurePNG(data []byte) (perPixel float64, err error) {
 
 // gifFrames counts the frames of a GIF (89a, sections 18 to 26), up to the second.
 func gifFrames(data []byte) (frames int) {
-	const screen, image = 13, 9 // bytes of the descriptors before a colour table
+	const screen, image = 13, 9 // bytes of the descriptors before a color table
 	table := func(packed byte) int { return int(packed>>7) * 3 << (packed&7 + 1) }
 	at := screen
 	if len(data) >= screen {

@@ -132,7 +132,7 @@ func (r *reducer) add(row []byte) {
 	r.next++
 }
 
-// luminance weighs the colours as the eye does (ITU-R BT.601).
+// luminance weighs the colors as the eye does (ITU-R BT.601).
 func luminance(r, g, b byte) byte {
 	return byte((306*uint32(r) + 601*uint32(g) + 117*uint32(b) + 512) >> 10)
 }

@@ -67,7 +67,7 @@ func pngFile(width, height, depth int, colour byte, interlaced bool, chunks map[
 	return b.Bytes()
 }
 
-// Rows of any colour type, depth, filter and interlacing are those that the standard library reads.
+// Rows of any color type, depth, filter and interlacing are those that the standard library reads.
 func TestPNG(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const width, height = 21, 18

@@ -126,7 +126,7 @@ func matches(pattern, path string) bool {
 	return !toEnd || path == ""
 }
 
-// normalise brings a path into the form in which paths are compared: bytes beyond ASCII encoded, what
+// normalize brings a path into the form in which paths are compared: bytes beyond ASCII encoded, what
 // needs no encoding decoded, hexadecimal digits in capitals (RFC 9309 section 2.2.2). Encoded * and $
 // stay as they are, apart from those with a meaning. Google decodes nothing.
 func (dialect Dialect) normalise(path string) string {

@@ -69,7 +69,7 @@ type Rule struct {
 	Allow     bool
 	Path      string // as written
 	Line      int    // from 1
-	pattern   string // normalised
+	pattern   string // normalized
 	directory string // pattern of the directory that is allowed with its index.html; empty without one
 }
 

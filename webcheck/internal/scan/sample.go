@@ -199,7 +199,7 @@ func (s *scanner) sample(m mapping, side int) (*grid, bool) {
 // maxWrong is the share of function modules that may be wrong where it is worth to try and correct the rest.
 const maxWrong = .28
 
-// wrong is the share of modules of the timing lines that have not the colour that they must have.
+// wrong is the share of modules of the timing lines that have not the color that they must have.
 func (g *grid) wrong() float64 {
 	wrong, n := 0, 0
 	for i := 8; i < g.side-8; i++ {
@@ -247,7 +247,7 @@ func (s *scanner) mesh(m mapping, dimension int) (*mesh, bool) {
 		pixels[j] = make([]Point, n)
 		for i, x := range centres {
 			p := at(m, Point{float64(x) + .5, float64(y) + .5})
-			if j > 0 && i > 0 { // as far off as its neighbours were
+			if j > 0 && i > 0 { // as far off as its neighbors were
 				q := Point{float64(centres[i-1]) + .5, float64(centres[j-1]) + .5}
 				p = p.plus(pixels[j-1][i-1].minus(at(m, q)))
 			}

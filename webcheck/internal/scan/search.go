@@ -145,7 +145,7 @@ func triples(centres []*detector.FinderPattern) []triple {
 	return list
 }
 
-// neighbours lists the patterns that may belong to the same symbol as one: of many the nearest.
+// neighbors lists the patterns that may belong to the same symbol as one: of many the nearest.
 func neighbours(of *detector.FinderPattern, centres []*detector.FinderPattern) []*detector.FinderPattern {
 	type neighbour struct {
 		*detector.FinderPattern
