@@ -53,6 +53,12 @@ func (a *app) checkCommand(ep httpapi.Endpoint, global *pflag.FlagSet) *cobra.Co
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		a.resolveSharedFlags(params, values)
+		if local := a.localOnly(); ep.Hosted() && local != "" {
+			return usagef("%s works locally only, and %s at a server: omit %[1]s", local, ep.Name())
+		}
+		if err := a.chooseServer(cmd); err != nil {
+			return err
+		}
 		switch {
 		case a.batch.file == "" && a.line != nil:
 			return a.answerQuestions(cmd.Context(), values)
@@ -391,11 +397,9 @@ func (a *app) askAt(
 	ctx context.Context, ep httpapi.Endpoint, body []byte, servers []digServer,
 ) (*httpapi.Result, error) {
 	switch {
-	case a.server != "" && len(servers) > 0:
-		return nil, usagef("%s: the API at %s chooses its own name servers: "+
-			"unset --server and $DIAG_SERVER to query from here",
-			servers[0].typed, a.server)
-	case a.server != "":
+	case a.serverNamed && len(servers) > 0: // in a line of -f
+		return nil, usagef("%s works locally only: omit --server", servers[0].typed)
+	case a.server != "" && len(servers) == 0:
 		return a.askServer(ctx, ep, body)
 	case ep.Hosted():
 		return nil, errNeedsServer(ep)

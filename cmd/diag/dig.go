@@ -43,6 +43,19 @@ func (l *digLine) names() (names []string) {
 	return names
 }
 
+// server returns the first name server that the line names, as typed, or "".
+func (l *digLine) server() string {
+	if l == nil {
+		return ""
+	}
+	for _, q := range l.questions {
+		if len(q.servers) > 0 {
+			return q.servers[0].typed
+		}
+	}
+	return ""
+}
+
 // A lookup holds the options of a command line for one name, or for all.
 type lookup struct {
 	name          string

@@ -141,6 +141,32 @@ func TestDigQueries(t *testing.T) {
 	}
 }
 
+// A name server on the command line, or in a line of a list, is queried from here whichever server the environment names.
+func TestQueryBesideServer(t *testing.T) {
+	for _, tt := range []struct {
+		args, input string
+		code        int
+		note        string
+	}{
+		{"dig @127.0.0.1:PORT a.example", "", exitOK, "@127.0.0.1:PORT works locally only"},
+		{"dig a.example @127.0.0.1 -p PORT", "", exitOK, "@127.0.0.1 works locally only"},
+		{"dig -f -", "a.example @127.0.0.1:PORT\n", exitOK, ""},
+	} {
+		t.Setenv("DIAG_SERVER", "http://127.0.0.1:1")
+		t.Setenv("DIAG_KEY", "svc_test_x")
+		w := newDNSRecorder(t)
+		here, there := newSession(nil), newSession(nil)
+		withPort := func(text string) string { return strings.ReplaceAll(text, "PORT", w.port) }
+		here.stdin, there.stdin = strings.NewReader(withPort(tt.input)), strings.NewReader(withPort(tt.input))
+		assert.Equal(t, tt.code, here.run(t.Context(), strings.Fields(withPort(tt.args))), "%s", &here.err)
+		assert.Equal(t, "a.example. IN A udp", w.all())
+		assert.Contains(t, here.err.String(), withPort(tt.note))
+		args := append(strings.Fields(withPort(tt.args)), "--server", "http://127.0.0.1:1")
+		assert.NotEqual(t, exitOK, there.run(t.Context(), args), "%s", &there.out)
+		assert.Equal(t, "a.example. IN A udp", w.all(), "the server is asked, and fails")
+	}
+}
+
 // Several answers come in their order, in each format as one after the other.
 func TestSeveralAnswers(t *testing.T) {
 	w := newDNSRecorder(t)

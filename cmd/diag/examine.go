@@ -42,8 +42,6 @@ func (a *app) checkPlanFlags() error {
 		return usagef("--format needs --plan")
 	case !o.plan:
 		return nil
-	case a.server != "":
-		return usagef("--plan runs locally: unset DIAG_SERVER or add --server ''")
 	case a.zone.files != nil || a.zone.servers != nil || a.zone.annotate != "":
 		return usagef("--plan starts from what is published: omit --zone, --ns and --annotate")
 	case a.batch.file != "":

@@ -76,21 +76,22 @@ type app struct {
 	env            *diag.Env                   // replaces the world of the flags, for tests
 	waitReady      func(context.Context) error // waits for room at the name servers, if queried from here
 
-	world     worldflags.Flags
-	formats   formats
-	short     bool
-	selection selection
-	batch     batch
-	zone      zoneFlags
-	line      *digLine // nil if the command line is not one of dig, host or nslookup
-	verbose   bool
-	quiet     bool
-	color     string
-	output    string
-	failOn    string
-	server    string
-	key       string
-	timeout   time.Duration
+	world       worldflags.Flags
+	formats     formats
+	short       bool
+	selection   selection
+	batch       batch
+	zone        zoneFlags
+	line        *digLine // nil if the command line is not one of dig, host or nslookup
+	verbose     bool
+	quiet       bool
+	color       string
+	output      string
+	failOn      string
+	server      string
+	serverNamed bool // server is that of --server, not of the environment
+	key         string
+	timeout     time.Duration
 
 	multi     *multiAnswer  // nil if there is one question
 	threshold diag.Severity // of --fail-on
@@ -147,6 +148,9 @@ func (a *app) command() *cobra.Command {
 		SilenceUsage: true, SilenceErrors: true,
 		Args: checkArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.chooseServer(cmd); err != nil {
+				return err
+			}
 			switch {
 			case a.selection.plan && (a.batch.file != "" || len(args) == 0):
 				return cmp.Or(a.checkPlanFlags(), usagef("--plan needs a domain, such as: diag example.com --plan"))

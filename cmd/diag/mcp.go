@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"io"
 
 	"github.com/diagkit/diagkit/cmd/internal/buildinfo"
@@ -16,8 +17,8 @@ func (a *app) mcpCommand() *cobra.Command {
 		Example: "  diag mcp\n  diag mcp --server https://diag.example --key svc_live_…",
 		Args:    exactArgs(0, "mcp takes no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if a.server != "" && a.key == "" {
-				return usagef("--server needs an API key: --key or $DIAG_KEY")
+			if err := cmp.Or(a.chooseServer(cmd), a.checkKey()); err != nil {
+				return err
 			}
 			ask, release, err := a.newAsker()
 			if err != nil {

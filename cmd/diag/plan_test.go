@@ -31,7 +31,7 @@ func TestPlan(t *testing.T) {
 		{"an address", "192.0.2.1 --plan", exitUsage, "", "--plan is for domains"},
 		{"a record", "v=spf1 --plan", exitUsage, "", "--plan is for domains"},
 		{"nothing", "--plan", exitUsage, "", "--plan needs a domain"},
-		{"a server", "broken.example --plan --server https://diag.example --key x", exitUsage, "", "unset DIAG_SERVER"},
+		{"a server", "broken.example --plan --server https://diag.example --key x", exitUsage, "", "--plan works locally only: omit --server"},
 		{"a zone", "broken.example --plan --zone x", exitUsage, "", "omit --zone"},
 		{"a list", "--plan -f x", exitUsage, "", "omit -f"},
 		{"an unknown format", "broken.example --plan --format bind", exitUsage, "",

@@ -15,14 +15,15 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
+	"github.com/spf13/cobra"
 )
 
 // maxReply bounds a server's reply.
 const maxReply = 64 << 20
 
 func (a *app) askServer(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error) {
-	if a.key == "" {
-		return nil, usagef("--server needs an API key: --key or $DIAG_KEY")
+	if err := a.checkKey(); err != nil {
+		return nil, err
 	}
 	client, err := a.newClient()
 	if err != nil {
@@ -65,6 +66,14 @@ func (a *app) askServer(ctx context.Context, ep httpapi.Endpoint, body []byte) (
 	return nil, p.Err()
 }
 
+// checkKey refuses a server without a key.
+func (a *app) checkKey() error {
+	if a.server != "" && a.key == "" {
+		return usagef("the server %s needs an API key: --key or $DIAG_KEY", a.server)
+	}
+	return nil
+}
+
 // connectionError explains why there was no connection to the server, without the prefixes of net/http.
 func connectionError(err error) string {
 	if u, ok := errors.AsType[*url.Error](err); ok {
@@ -98,17 +107,47 @@ func (a *app) newRequest(ctx context.Context, ep httpapi.Endpoint, fields []byte
 	return req, nil
 }
 
-// newClient speaks to the server that --server names. It trusts the authorities of --ca-file; the other
-// flags about the world would have no effect, for the check runs in the server's.
+// chooseServer decides where checks run once the flags are known: what works locally only runs here although
+// $DIAG_SERVER names a server, and cannot be combined with --server.
+func (a *app) chooseServer(cmd *cobra.Command) error {
+	a.serverNamed = a.server != "" && cmd.Flags().Changed("server")
+	local := a.localOnly()
+	switch {
+	case a.server == "" || local == "":
+	case a.serverNamed:
+		return usagef("%s works locally only: omit --server", local)
+	default:
+		fmt.Fprintf(a.stderr, "diag: note: %s works locally only: $DIAG_SERVER is not used\n", printable(local))
+		a.server = ""
+	}
+	return nil
+}
+
+// localOnly returns an option of the command line that has no effect at a server, or "".
+func (a *app) localOnly() string {
+	w := &a.world
+	for _, option := range []struct {
+		name string
+		set  bool
+	}{
+		{"--plan", a.selection.plan}, {"--zone", len(a.zone.files) > 0}, {"--ns", len(a.zone.servers) > 0},
+		{"--resolver", len(w.Resolvers) > 0}, {"--allow-networks", len(w.AllowNetworks) > 0},
+		{"--deny-networks", len(w.DenyNetworks) > 0}, {"--allow-ports", len(w.AllowPorts) > 0},
+		{"--root-hints", w.RootHints != ""}, {"--trust-anchor", w.TrustAnchor != ""},
+		{"--hello-name", w.HelloName != ""},
+	} {
+		if option.set {
+			return option.name
+		}
+	}
+	return a.line.server()
+}
+
+// newClient speaks to the server. It trusts the authorities of --ca-file.
 func (a *app) newClient() (*http.Client, error) {
 	u, err := url.Parse(a.server)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, usagef("--server: %q is not a URL such as https://diag.example", a.server)
-	}
-	w := &a.world
-	if len(w.Resolvers)+len(w.AllowNetworks)+len(w.AllowPorts) > 0 || w.RootHints+w.TrustAnchor+w.HelloName != "" {
-		return nil, usagef("--resolver, --allow-networks, --allow-ports, --root-hints, --trust-anchor and" +
-			" --hello-name apply to local checks only")
+		return nil, usagef("the server %q is not a URL such as https://diag.example", a.server)
 	}
 	roots, err := a.world.Roots()
 	if err != nil {

@@ -264,6 +264,7 @@ func TestServerFlags(t *testing.T) {
 		"--server diag.example", "--server ftp://diag.example", "--server https://", "--server :",
 		"--server https://diag.example --resolver udp://192.0.2.1",
 		"--server https://diag.example --allow-ports 25",
+		"--server https://diag.example --deny-networks 192.0.2.0/24",
 		"--server https://diag.example --root-hints named.root",
 		"--server https://diag.example --trust-anchor root.key",
 		"--server https://diag.example --hello-name checks.example.net",
@@ -272,6 +273,44 @@ func TestServerFlags(t *testing.T) {
 		s := newSession(nil)
 		got := s.run(t.Context(), append([]string{"text/upper", "a", "--key", "svc_test_x"}, strings.Fields(args)...))
 		assert.Equal(t, exitUsage, got, "%s: %s", args, &s.err)
+	}
+}
+
+// What works locally only runs here although the environment names a server, and says so.
+func TestServerOfEnvironment(t *testing.T) {
+	world := testWorld(t)
+	world.ServeZones()
+	zoneFile(t, "zones/db.example.com", nextZone)
+	for _, tt := range []struct {
+		args, option string
+		code         int
+	}{
+		{"TXT _dmarc.example.com --short --zone zones/db.example.com", "--zone", exitOK},
+		{"example.com --only mail --no-smtp --zone zones/db.example.com", "--zone", exitFinding},
+		{"--no-smtp --zone zones/db.example.com", "--zone", exitFinding},
+		{"example.com --plan --only mail --no-smtp --fail-on critical", "--plan", exitPartial},
+		{"text/upper a --resolver udp://192.0.2.1", "--resolver", exitOK},
+		{"text/upper a --allow-networks 10.0.0.0/8", "--allow-networks", exitOK},
+		{"text/upper a --deny-networks 192.0.2.0/24", "--deny-networks", exitOK},
+		{"text/upper a --allow-ports 25", "--allow-ports", exitOK},
+		{"text/upper a --hello-name checks.example.net", "--hello-name", exitOK},
+		{"text/upper a --ns ns1.example.com/192.0.2.53", "--ns", exitUsage}, // of which domain
+		{"wait example.com A 192.0.2.80 --resolver udp://192.0.2.1", "--resolver", exitOK},
+		{"diff zones/db.example.com zones/db.example.com --zone zones/db.example.com", "", exitUsage},
+		{"spf/hosted --resolver udp://192.0.2.1", "", exitUsage},
+	} {
+		t.Run(tt.args, func(t *testing.T) {
+			t.Setenv("DIAG_SERVER", "http://127.0.0.1:1")
+			t.Setenv("DIAG_KEY", "svc_test_x")
+			s := newSession(world)
+			assert.Equal(t, tt.code, s.run(t.Context(), strings.Fields(tt.args)), "%s%s", &s.out, &s.err)
+			note := "diag: note: " + tt.option + " works locally only: $DIAG_SERVER is not used\n"
+			assert.Equal(t, tt.option != "", strings.Contains(s.err.String(), note), "%s", &s.err)
+
+			s = newSession(world)
+			args := append(strings.Fields(tt.args), "--server", "http://127.0.0.1:1")
+			assert.Equal(t, exitUsage, s.run(t.Context(), args), "%s%s", &s.out, &s.err)
+		})
 	}
 }
 

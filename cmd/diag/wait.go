@@ -31,6 +31,9 @@ func (a *app) waitCommand() *cobra.Command {
 			"  diag wait www.example.com A 192.0.2.80 --resolver 192.0.2.53",
 		Args: exactArgs(3, "wait takes a name, a type and a value, such as: example.com MX '10 mx.example.com'"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.chooseServer(cmd); err != nil {
+				return err
+			}
 			if every < time.Second {
 				return usagef("--every: must be a second or more")
 			}

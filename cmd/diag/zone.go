@@ -51,8 +51,6 @@ func (z *zoneFlags) add(root *cobra.Command) {
 // check returns an error for flags that cannot be combined.
 func (z *zoneFlags) check(a *app) error {
 	switch {
-	case (z.files != nil || z.servers != nil) && a.server != "":
-		return usagef("--zone and --ns run locally: unset DIAG_SERVER or add --server ''")
 	case z.ds != nil && z.servers == nil:
 		return usagef("--ds needs --ns")
 	case z.annotate != "" && z.annotate != "github" && z.annotate != "gitlab":

@@ -60,7 +60,7 @@ func TestZone(t *testing.T) {
 		{"nor the root", "resolve example.com A --trace" + file, exitPartial, "", "name servers of example.com"},
 		{"how it will be signed is not known", "dnssec example.com" + file, exitPartial, "", ""},
 		{"of others they are", "resolve broken.example MX --resolver google" + file, exitOK, "mx1", ""},
-		{"with a server", "example.com --server https://diag.example --key x" + file, exitUsage, "", "--server"},
+		{"with a server", "example.com --server https://diag.example --key x" + file, exitUsage, "", "--zone works locally only: omit --server"},
 		{"no file", "example.com --zone zones/none", exitUsage, "", "zones/none"},
 		{"formats", "example.com --json --annotate github", exitUsage, "", "excludes other formats"},
 		{"format", "example.com --annotate svn", exitUsage, "", "not github or gitlab"},
