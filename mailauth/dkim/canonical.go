@@ -81,12 +81,13 @@ func cutLine(text []byte) (line, rest []byte) {
 	return line, rest
 }
 
+// chunk is the most that is passed to a hash at a time.
 const chunk = 32 << 10
 
 // WriteBody writes the canonical form of a body to w, in one pass, and returns its size. Lines of the body may
 // end in LF alone.
 func (c Canonicalization) WriteBody(w io.Writer, body []byte) int64 {
-	out := bodyWriter{Writer: bufio.NewWriterSize(w, chunk)}
+	out := bodyWriter{Writer: bufio.NewWriterSize(w, min(chunk, len(body)+len(crlf)))}
 	blank := 0 // empty lines that have not been written, for they may be the last ones
 	for len(body) > 0 {
 		var line []byte

@@ -147,9 +147,6 @@ func identify(data []byte) content {
 	if len(data) == ed25519.PublicKeySize && !headed(data) {
 		return content{public: ed25519.PublicKey(data), kind: Ed25519, form: raw}
 	}
-	if key := readRSA(data); key != nil {
-		return content{public: key, kind: RSA, form: pkcs1}
-	}
 	if key, err := x509.ParsePKIXPublicKey(data); err == nil {
 		switch key := key.(type) {
 		case *rsa.PublicKey:
@@ -157,6 +154,9 @@ func identify(data []byte) content {
 		case ed25519.PublicKey:
 			return content{public: key, kind: Ed25519, form: spki}
 		}
+	}
+	if key := readRSA(data); key != nil {
+		return content{public: key, kind: RSA, form: pkcs1}
 	}
 	if key := rsaInside(data); key != nil {
 		return content{public: key, kind: RSA, form: spki}
@@ -284,7 +284,7 @@ func unfold(s string) string {
 	if !strings.ContainsAny(s, white) {
 		return s
 	}
-	return strings.NewReplacer(" ", "", "\t", "", "\r", "", "\n", "").Replace(s)
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(white, r) }), "")
 }
 
 type flaw struct {

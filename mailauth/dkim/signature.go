@@ -103,7 +103,7 @@ func ParseSignature(kind SignatureKind, value string) *Signature {
 			len(value), MaxSignatureBytes), Length: len(value)})
 		return s
 	}
-	list := signatureFormat.Parse(strings.NewReplacer("\r", " ", "\n", " ").Replace(value))
+	list := signatureFormat.Parse(strings.ReplaceAll(strings.ReplaceAll(value, "\r", " "), "\n", " "))
 	s.List = list
 	s.List.Faults = nil
 	for _, f := range list.Faults {
