@@ -108,7 +108,7 @@ func Lookup[R dns.RR](ctx context.Context, e *Env, name string) Answer[R] {
 		return a
 	}
 	a.Rcode, a.Authentic = m.Rcode, m.AuthenticatedData
-	_, a.walked = e.source().DNS().(*resolver.Iterator)
+	_, a.walked = e.source().resolver().(*resolver.Iterator)
 	a.Extended = dnsmsg.ExtendedErrors(m)
 	chain, records, ttl := dnsmsg.Follow[R](m, name, qtype)
 	if len(chain) == dnsmsg.MaxAliases && records == nil {
@@ -146,7 +146,7 @@ func exchange(ctx context.Context, e *Env, q *dns.Msg) (*dns.Msg, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	m, err := e.DNS().Exchange(ctx, q)
+	m, err := resolver.Ask(ctx, e.resolver(), q)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		return nil, &resolverError{err}

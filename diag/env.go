@@ -92,13 +92,18 @@ func (e *Env) Now() time.Time {
 
 // DNS returns the resolver of the environment. Its Exchange always returns either a reply or an error.
 func (e *Env) DNS() Resolver {
-	e = e.orReal()
-	switch r := e.Resolver.(type) {
-	case nil:
+	switch r := e.resolver().(type) {
 	case *resolver.Client, *resolver.Cache, *resolver.Iterator, answering:
 		return r
 	default:
 		return answering{r}
+	}
+}
+
+// resolver is that of the caller, or of the system.
+func (e *Env) resolver() Resolver {
+	if e = e.orReal(); e.Resolver != nil {
+		return e.Resolver
 	}
 	e.system.Do(func() { e.systemDNS = &resolver.Client{Dial: e.Dial, Roots: e.Roots, Clock: e.Now} })
 	return e.systemDNS

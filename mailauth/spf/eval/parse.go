@@ -77,7 +77,7 @@ func Parse(text string) (*Record, []SyntaxError) {
 		p.raw = rest[:begin]
 		p.here(BadVersion, 0, begin, "the text does not begin with v=spf1 and a blank")
 	}
-	p.record.Terms = make([]Term, 0, 1+strings.Count(rest[begin:], " "))
+	p.record.Terms = make([]Term, 0, strings.Count(rest[begin:], " ")) // each follows a blank
 	for i := begin; i < len(rest); {
 		if rest[i] == ' ' {
 			i++
