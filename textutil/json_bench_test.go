@@ -25,7 +25,7 @@ func largeJSON() string {
 
 func BenchmarkFormatJSON(b *testing.B) {
 	text := largeJSON()
-	b.Run("ours", func(b *testing.B) {
+	b.Run("diagkit", func(b *testing.B) {
 		b.SetBytes(int64(len(text)))
 		b.ReportAllocs()
 		for b.Loop() {

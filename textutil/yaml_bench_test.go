@@ -1,9 +1,12 @@
 package textutil
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // largeYAML returns a text of some five million bytes, as people write them.
@@ -18,13 +21,29 @@ func largeYAML() string {
 
 func BenchmarkYAMLToJSON(b *testing.B) {
 	text := largeYAML()
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := readYAMLWithin(text, len(text)).toJSON(2, false, 64<<20); err != nil {
-			b.Fatal(err)
+	b.Run("diagkit", func(b *testing.B) {
+		b.SetBytes(int64(len(text)))
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := readYAMLWithin(text, len(text)).toJSON(2, false, 64<<20); err != nil {
+				b.Fatal(err)
+			}
 		}
-	}
+	})
+	b.Run("yaml-v4", func(b *testing.B) {
+		b.SetBytes(int64(len(text)))
+		b.ReportAllocs()
+		for b.Loop() {
+			var value any
+			err := yaml.Unmarshal([]byte(text), &value)
+			if err == nil {
+				_, err = json.MarshalIndent(value, "", "  ")
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
 
 func BenchmarkFormatYAML(b *testing.B) {

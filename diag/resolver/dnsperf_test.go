@@ -132,7 +132,8 @@ func TestBesideDnsperf(t *testing.T) {
 	for range rounds {
 		ours, raw, theirs, ports := ours(decoded), ours(client.Check), dnsperf(1), dnsperf(64)
 		whole, checked, likewise = append(whole, ours/theirs), append(checked, raw/theirs), append(likewise, ours/ports)
-		t.Logf("%.0f questions/s, %.0f/s not decoded; dnsperf %.0f/s, with 64 ports %.0f/s", ours, raw, theirs, ports)
+		t.Logf("diagkit %.0f answers/s, not decoded %.0f answers/s\ndnsperf, one port %.0f answers/s\ndnsperf, 64 ports %.0f answers/s",
+			ours, raw, theirs, ports)
 	}
 	for _, shares := range [][]float64{whole, checked, likewise} {
 		slices.Sort(shares)

@@ -14,10 +14,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	zombiezen "zombiezen.com/go/sqlite"
 
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/meteringtest"
 	"github.com/diagkit/diagkit/metering/sqlite"
+	"github.com/diagkit/diagkit/metering/sqlitedb"
 )
 
 // load charges b.N times by many goroutines and reports the rate.
@@ -111,6 +113,32 @@ func BenchmarkSettle(b *testing.B) {
 			require.NoError(b, store.Close())
 		})
 	}
+}
+
+// BenchmarkPlain is what a ledger costs without a store of its own: a transaction for each charge, with an update of a
+// balance and an insert, one after the other, since SQLite has one writer.
+func BenchmarkPlain(b *testing.B) {
+	file, err := sqlitedb.Open(filepath.Join(b.TempDir(), "plain.db"))
+	require.NoError(b, err)
+	conn, err := file.Connect()
+	require.NoError(b, err)
+	execute := func(sql string, bind func(*zombiezen.Stmt)) { require.NoError(b, sqlitedb.Exec(conn, sql, bind)) }
+	execute(`CREATE TABLE accounts (id INTEGER PRIMARY KEY, used INTEGER NOT NULL) STRICT`, nil)
+	execute(`INSERT INTO accounts VALUES (1, 0)`, nil)
+	execute(`CREATE TABLE ledger (seq INTEGER PRIMARY KEY, account INTEGER, key TEXT, endpoint TEXT, credits INTEGER,
+		at INTEGER, request TEXT) STRICT`, nil)
+	before := cpuTime(b)
+	for i := 0; b.Loop(); i++ {
+		execute(`BEGIN IMMEDIATE`, nil)
+		execute(`UPDATE accounts SET used = used + 1 WHERE id = 1 AND used + 1 <= 1000000000`, nil)
+		execute(`INSERT INTO ledger (account, key, endpoint, credits, at, request) VALUES (1, ?1, ?2, 1, ?3, ?4)`,
+			sqlitedb.Args("key_example", "POST /public/v1/resolve", time.Now().UnixNano(), fmt.Sprintf("req_%026d", i)))
+		execute(`COMMIT`, nil)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "charges/s")
+	b.ReportMetric(float64((cpuTime(b)-before).Nanoseconds())/1e3/float64(b.N), "cpu-µs/op")
+	require.NoError(b, conn.Close())
+	require.NoError(b, file.Close())
 }
 
 // BenchmarkAudit audits b.N charges of a thousand accounts.

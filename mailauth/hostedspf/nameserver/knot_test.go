@@ -80,7 +80,7 @@ func TestBesideKnot(t *testing.T) {
 		for range rounds {
 			ours, knots := rate(port, test.args...), rate(theirs, test.args...)
 			shares = append(shares, ours/knots)
-			t.Logf("%s: %.0f questions/s, Knot %.0f/s, %.2f of it", test.name, ours, knots, ours/knots)
+			t.Logf("%s: diagkit %.0f answers/s\n%s: Knot %.0f answers/s", test.name, ours, test.name, knots)
 		}
 		slices.Sort(shares)
 		t.Logf("%s: %.2f of Knot, the median of %d rounds", test.name, shares[rounds/2], rounds)

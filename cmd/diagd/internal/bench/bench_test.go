@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"regexp"
 	"sync"
@@ -54,5 +56,19 @@ func TestBench(t *testing.T) {
 		"--postgres", f.postgres, "--redis", f.redis)
 	for _, w := range f.variants() {
 		assert.Regexp(t, `(?m)^`+regexp.QuoteMeta(w.name)+` +\d+ `, text)
+	}
+}
+
+// A store grows with what is charged, and gets rid of it.
+func TestSize(t *testing.T) {
+	const charges = 5_000
+	var list []sizeView
+	args := []string{"size", "--json", fmt.Sprint("--charges=", charges), "--dir=" + t.TempDir(),
+		"--postgres=" + os.Getenv("DIAG_TEST_POSTGRES")}
+	require.NoError(t, json.Unmarshal([]byte(command(t, args...)), &list))
+	for _, v := range list {
+		assert.Greater(t, v.Full-v.Empty, int64(30*charges), "%+v", v)
+		assert.Less(t, v.Full-v.Empty, int64(500*charges), "%+v", v)
+		assert.Less(t, v.Pruned-v.Empty, (v.Full-v.Empty)/2, "%+v", v)
 	}
 }

@@ -1,7 +1,8 @@
-// Command bench measures what metering costs, and proves that diagd neither loses nor doubles a charge when its
-// machine, its database, its clock or its biller fails:
+// Command bench measures what metering costs and how much disk its ledger takes, and proves that diagd neither loses
+// nor doubles a charge when its machine, its database, its clock or its biller fails:
 //
 //	go run ./cmd/diagd/internal/bench
+//	go run ./cmd/diagd/internal/bench size --charges 1000000
 //	go run ./cmd/diagd/internal/bench crash --rounds 100
 //	go run ./cmd/diagd/internal/bench faults --store postgres://postgres@127.0.0.1/scratch
 //
@@ -103,7 +104,7 @@ func (a *app) command() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.Flags().IntVar(&f.conns, "connections", 64, "connections kept busy")
 	root.Flags().DurationVar(&f.duration, "duration", 3*time.Second, "time for each way and round")
-	root.Flags().IntVar(&f.rounds, "rounds", 3, "rounds; the best of each way counts")
+	root.Flags().IntVar(&f.rounds, "rounds", 3, "rounds; the median of each way by processor time counts")
 	root.PersistentFlags().StringVar(&f.dir, "dir", "", "folder for the database files (default: a temporary one)")
 	root.PersistentFlags().StringVar(&f.postgres, "postgres", "",
 		"postgres://… of a database to measure too, in a schema that is dropped afterwards (default: none)")
@@ -116,7 +117,7 @@ func (a *app) command() *cobra.Command {
 	}
 	client.Flags().IntVar(&f.conns, "connections", 64, "")
 	client.Flags().DurationVar(&f.duration, "duration", 3*time.Second, "")
-	root.AddCommand(client, a.crashCommand(&f), a.faultsCommand(&f))
+	root.AddCommand(client, a.crashCommand(&f), a.faultsCommand(&f), a.sizeCommand(&f))
 	return root
 }
 

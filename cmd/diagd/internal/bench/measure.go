@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -115,7 +116,7 @@ func (a *app) bench(ctx context.Context, f benchFlags) error {
 	fmt.Fprintf(a.stdout, "%s, %d CPUs, %d connections, %d rounds of %s\n\n",
 		runtime.Version(), runtime.NumCPU(), f.conns, f.rounds, f.duration)
 	ways := f.variants()
-	best := make([]measurement, len(ways))
+	all := make([][]measurement, len(ways))
 	for range f.rounds {
 		for i, w := range ways {
 			m, err := f.measure(ctx, w)
@@ -125,16 +126,19 @@ func (a *app) bench(ctx context.Context, f benchFlags) error {
 			if m.Failures > 0 {
 				return fmt.Errorf("%s: %d of %d requests failed", w.name, m.Failures, m.Requests)
 			}
-			if m.rate() > best[i].rate() || best[i].Requests == 0 {
-				best[i] = m
-			}
+			all[i] = append(all[i], m)
 		}
 	}
-	return a.print(best, func(t *printing.Table) {
+	medians := make([]measurement, len(ways))
+	for i, list := range all {
+		slices.SortFunc(list, func(a, b measurement) int { return cmp.Compare(a.cpu, b.cpu) })
+		medians[i] = list[len(list)/2]
+	}
+	return a.print(medians, func(t *printing.Table) {
 		t.Row("WAY", "REQUESTS/S", "P50", "P99", "SERVER CPU/REQUEST", "FACTOR")
-		for i, m := range best {
-			t.Row(ways[i].name, fmt.Sprintf("%.0f", m.rate()), m.P50, m.P99, m.cpu.Round(100*time.Nanosecond),
-				fmt.Sprintf("%.2f", float64(m.cpu)/float64(best[0].cpu)))
+		for i, m := range medians {
+			t.Row(ways[i].name, fmt.Sprintf("%.0f", m.rate()), m.P50, m.P99, fmt.Sprintf("%.1f µs", float64(m.cpu)/float64(time.Microsecond)),
+				fmt.Sprintf("%.2f", float64(m.cpu)/float64(medians[0].cpu)))
 		}
 	})
 }
@@ -166,9 +170,11 @@ func (f benchFlags) measure(ctx context.Context, w variant) (m measurement, err 
 			return m, err
 		}
 		defer gate.Close()
-		if secret, err = benchKey(ctx, store); err != nil {
+		_, own, err := benchKey(ctx, store)
+		if err != nil {
 			return m, err
 		}
+		secret = own.Reveal()
 		handler = httpapi.Handler(httpapi.Config{Gate: gate})
 	}
 	address, stop, err := serveLoopback(handler)
@@ -220,15 +226,13 @@ func benchPlans() metering.Plans {
 	return plans
 }
 
-func benchKey(ctx context.Context, store metering.Store) (string, error) {
+func benchKey(ctx context.Context, store metering.Store) (key metering.Key, secret metering.Secret, err error) {
 	admin := metering.Admin{Store: store}
 	account, err := admin.CreateAccount(ctx, "bench", "self")
 	if err != nil {
-		return "", err
+		return key, secret, err
 	}
-	request := metering.KeyRequest{Account: account.ID, Name: "bench", Scopes: metering.Scopes()}
-	_, secret, err := admin.CreateKey(ctx, request)
-	return secret.Reveal(), err
+	return admin.CreateKey(ctx, metering.KeyRequest{Account: account.ID, Name: "bench", Scopes: metering.Scopes()})
 }
 
 // plainLower does the work of text/lower with nothing around it.
