@@ -15,7 +15,7 @@ var insides = kit.Regexp(
 		`(no such|bad) file|not a directory|permission denied|no space left|` +
 		`\b(open|mkdir|stat|lstat|write|read|link|rename|unlink|chmod|fsync) /|` +
 		`context (deadline|canceled)|\bhttp2?: |net/http|malformed HTTP|\*net\.|x509: |crypto/|(^|[^_])\btls: |\bdns: |` +
-		`illegal base64|\b(asn1|xml|csv|bufio|multipart|mime|idna|pem): [a-z]|` +
+		`illegal base64|(^|[^._])\b(asn1|xml|csv|bufio|multipart|mime|idna|pem): [a-z]|` +
 		`\b(gzip|zip|flate|zlib|png|gif): (invalid|not a|corrupt|too)|structure error|\bparse \\?"|` +
 		`\bstrconv\.|\bjson: |invalid character '|unexpected end of JSON|\bsql: |\bpq: |\bERROR: |SQLSTATE|sqlite: |` +
 		`runtime error|goroutine|panic|\.go:\d|github\.com/|%!|\b0x[0-9a-f]{8,}|<nil>|&\{|map\[|` +

@@ -36,6 +36,6 @@ func ExampleParse() {
 		fmt.Println(fault)
 	}
 	// Output:
-	// "http://example.com/logo.svg" in l begins with http: receivers fetch by https only
+	// "http://example.com/logo.svg" in l uses http, but receivers fetch over https only
 	// "self" in a has no https:// in front
 }

@@ -238,9 +238,9 @@ func (u *URI) parse() (fault URIFault, problem string) {
 	u.URL, err = diag.ParseURL(u.Text)
 	switch _, named := u.URL.Host().Domain(); {
 	case strings.EqualFold(scheme, "http"):
-		return Insecure, "begins with http: receivers fetch by https only"
+		return Insecure, "uses http, but receivers fetch over https only"
 	case !strings.EqualFold(scheme, "https"):
-		return Malformed, fmt.Sprintf("has the scheme %q: receivers fetch by https only", phrase.Quote(scheme))
+		return Malformed, fmt.Sprintf("has the scheme %q, but receivers fetch over https only", phrase.Quote(scheme))
 	case err != nil:
 		return Malformed, urlProblem(u.Text)
 	case !named || !strings.Contains(u.URL.Host().Name(), "."):
