@@ -6,8 +6,10 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +63,11 @@ func exportData(t *testing.T) map[string]string {
 	list.Stderr = &stderr
 	out, err := list.Output()
 	require.NoError(t, err, "%s", &stderr)
+	for _, family := range families { // so that a result is not kept when a source has changed
+		folder := filepath.Join(moduleRoot(t), family)
+		err := filepath.WalkDir(folder, func(_ string, _ fs.DirEntry, err error) error { return err })
+		require.NoError(t, err)
+	}
 	files := map[string]string{}
 	for line := range strings.Lines(string(out)) {
 		path, file, _ := strings.Cut(strings.TrimSpace(line), " ")

@@ -31,7 +31,8 @@ type List struct {
 	Remedy string
 	// Permanent lists lose no line at minor releases either.
 	Permanent bool
-	// Widened reports whether a line keeps the promise of an earlier one that is gone, as a larger maximum does; nil: never.
+	// Widened reports whether a line keeps the promise of an earlier one about the same, as a larger maximum does;
+	// nil: never.
 	Widened func(earlier, line string) bool
 }
 
@@ -96,6 +97,9 @@ func sorted(lines []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(lines)))
 }
 
+// maxShown is how many lines a failure shows.
+const maxShown = 20
+
 // compare returns what is wrong with the lines of a version after those recorded, or "".
 func (l List) compare(version, recorded, changelog string) string {
 	gone := l.gone(recorded)
@@ -104,12 +108,9 @@ func (l List) compare(version, recorded, changelog string) string {
 	}
 	var was string
 	fmt.Sscanf(recorded, strings.TrimSuffix(title, ".\n"), &was)
-	lost := "what " + was + " promised is gone or has changed:"
-	for _, line := range gone {
-		lost += "\n\t- " + line
-		for _, now := range l.instead(line) {
-			lost += "\n\t+ " + now
-		}
+	lost := "what " + was + " promised is gone or has changed:\n" + strings.Join(gone[:min(len(gone), maxShown)], "\n")
+	if more := len(gone) - maxShown; more > 0 {
+		lost += fmt.Sprintf("\n\tand %d more", more)
 	}
 	switch {
 	case l.Permanent:
@@ -125,29 +126,27 @@ func (l List) compare(version, recorded, changelog string) string {
 	return ""
 }
 
-// gone lists the recorded lines that nothing keeps.
-func (l List) gone(recorded string) []string {
-	today := sorted(slices.Concat(l.Lines, l.Also))
-	return slices.DeleteFunc(strings.Split(recorded, "\n"), func(line string) bool {
-		if line == "" || strings.HasPrefix(line, "#") {
-			return true
-		}
-		if _, ok := slices.BinarySearch(today, line); ok {
-			return true
-		}
-		return l.Widened != nil && slices.ContainsFunc(today, func(now string) bool { return l.Widened(line, now) })
-	})
-}
-
-// instead lists the lines of today that have probably taken the place of one: those with the same beginning.
-func (l List) instead(line string) (near []string) {
-	subject, _ := cut(line)
-	for _, now := range sorted(l.Lines) {
-		if about, _ := cut(now); about == subject {
-			near = append(near, now)
-		}
+// gone lists the recorded lines that nothing keeps, each followed by what probably took its place.
+func (l List) gone(recorded string) (lines []string) {
+	today := map[string][]string{} // by subject
+	for _, line := range sorted(slices.Concat(l.Lines, l.Also)) {
+		subject, _ := cut(line)
+		today[subject] = append(today[subject], line)
 	}
-	return near[:min(len(near), 3)]
+	for line := range strings.Lines(recorded) {
+		line = strings.TrimSuffix(line, "\n")
+		subject, _ := cut(line)
+		kept := func(now string) bool { return now == line || l.Widened != nil && l.Widened(line, now) }
+		if strings.HasPrefix(line, "#") || slices.ContainsFunc(today[subject], kept) {
+			continue
+		}
+		text := "\t- " + line
+		for _, now := range today[subject][:min(len(today[subject]), 3)] {
+			text += "\n\t+ " + now
+		}
+		lines = append(lines, text)
+	}
+	return lines
 }
 
 // cut divides a line into what it is about and what it says of that.

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReleasedWire holds what clients of the API can send and read, as the OpenAPI document describes it: operations with
-// their scope and price, what they accept at least, and what their replies hold at least.
+// TestReleasedWire holds what clients of the API can send and read, as the OpenAPI document describes it: operations
+// with their scope and price, what they accept at least, and what their replies hold at least.
 func TestReleasedWire(t *testing.T) {
 	w := describeWire(t, httpapi.Endpoints().OpenAPI())
 	Check(t, List{Name: "wire", Lines: w.lines, Also: w.expanded, Widened: widened,
@@ -24,8 +24,8 @@ func TestReleasedWire(t *testing.T) {
 
 type object = map[string]any
 
-// A wire is the OpenAPI document in lines. "request X" is about what is accepted, "reply X" about what is answered, where
-// X is an operation or a component. A path below it has dots before fields and [] behind lists.
+// A wire is the OpenAPI document in lines. "request X" is about what is accepted, "reply X" about what is answered,
+// where X is an operation or a component. A path below it has dots before fields and [] behind lists.
 type wire struct {
 	doc      object
 	lines    []string
@@ -280,8 +280,8 @@ func number(v any) string {
 	return fmt.Sprint(v)
 }
 
-// widened reports whether a line keeps the promise of an earlier one: what is accepted has become more, what is answered
-// less, or a price lower.
+// widened reports whether a line keeps the promise of an earlier one: what is accepted has become more, what may be
+// answered less, or a price lower.
 func widened(earlier, line string) bool {
 	subject, was := cut(earlier)
 	about, now := cut(line)

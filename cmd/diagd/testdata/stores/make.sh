@@ -212,6 +212,7 @@ if has member; then
 fi
 serve
 call "$key" /text/upper '{"text":"A"}' "Idempotency-Key: november-1" >"$work/reply"
+call "$key" /certificates/csr/parse '{"csr":"none"}' # by a scope that is deprecated
 if has watch; then
   d watch create example.com --account "$ada" --checks spf/lookup,dmarc/lookup --every 168h
   d watch run example.com --account "$ada"
