@@ -250,7 +250,10 @@ func TestManual(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(page), `fail\-on`)
 	assert.Contains(t, string(page), ".SH COMMANDS\n")
-	assert.Contains(t, string(page), "\n.B spf/lookup DOMAIN\nSPF lookup and parsing\n")
+	assert.Contains(t, string(page), "\n.B spf/lookup DOMAIN\nSPF lookup and parsing; short: spf")
+	for _, chapter := range []string{"DESCRIPTION", "ENVIRONMENT", "EXAMPLES", "SEE ALSO"} {
+		assert.Contains(t, string(page), ".SH "+chapter+"\n")
+	}
 	assert.Contains(t, string(page), ".SH EXIT STATUS\n.TP\n.B 0\n")
 	page, err = os.ReadFile(folder + "/diag-mta-sts-lookup.1")
 	require.NoError(t, err)

@@ -63,12 +63,3 @@ func (a *app) explain(code string) error {
 	}
 	return a.writeOut(b.Bytes())
 }
-
-// exitMeanings explain the exit codes.
-var exitMeanings = []string{
-	exitOK:         "No finding is as severe as --fail-on (default: error).",
-	exitFinding:    "A finding has that severity or a higher one.",
-	exitUsage:      "The command line or an input is not valid.",
-	exitIncomplete: "The check could not be completed, or the output not be written.",
-	exitPartial:    "A part could not be checked; the rest has no such finding.",
-}

@@ -35,7 +35,6 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/cmd/internal/buildinfo"
-	"github.com/diagkit/diagkit/cmd/internal/flagvalue"
 	"github.com/diagkit/diagkit/cmd/internal/manual"
 	"github.com/diagkit/diagkit/cmd/internal/worldflags"
 	"github.com/diagkit/diagkit/diag"
@@ -172,8 +171,8 @@ func (a *app) command() *cobra.Command {
 		if near := suggestFlag(cmd, err); near != "" {
 			err = fmt.Errorf("%w; did you mean --%s?", err, near)
 		}
-		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-			err = fmt.Errorf("--%s: %s", bad.GetFlag().Name, flagvalue.Fault(bad))
+		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok { // its text is that of strconv and time
+			err = fmt.Errorf("--%s: %q is not %s", bad.GetFlag().Name, bad.GetValue(), describeType(bad.GetFlag().Value.Type()))
 		}
 		return usageError{err}
 	})
@@ -214,7 +213,7 @@ func (a *app) command() *cobra.Command {
 	for _, f := range families {
 		root.AddGroup(&cobra.Group{ID: f.id, Title: f.title + ":"})
 	}
-	root.AddCommand(manual.Command(root, exitMeanings, newUsageError), a.versionCommand(), a.explainCommand(),
+	root.AddCommand(manual.Command(root, manualPages, newUsageError), a.versionCommand(), a.explainCommand(),
 		a.diffCommand(), a.waitCommand())
 	root.AddCommand(a.exporterCommand(), a.mcpCommand())
 	shortenHelp(root)

@@ -21,14 +21,12 @@ import (
 
 	"github.com/diagkit/diagkit/cmd/diagd/internal/machine"
 	"github.com/diagkit/diagkit/cmd/internal/buildinfo"
-	"github.com/diagkit/diagkit/cmd/internal/flagvalue"
 	"github.com/diagkit/diagkit/cmd/internal/manual"
 	"github.com/diagkit/diagkit/cmd/internal/worldflags"
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 func main() {
@@ -47,14 +45,6 @@ const (
 	exitUsage  = 2
 	exitFaults = 3 // an audit, a check of the settings or an examination was carried out, and found faults
 )
-
-// exitMeanings explain the exit codes, for the manual.
-var exitMeanings = []string{
-	exitOK:     "The command succeeded.",
-	exitFailed: "The command failed.",
-	exitUsage:  "The command line, a setting or an input is not valid.",
-	exitFaults: "An audit, diagd config check or diagd doctor found faults.",
-}
 
 // The results of an audit and of a check of the settings, not failures of them.
 var (
@@ -142,12 +132,7 @@ func (a *app) command() *cobra.Command {
 		Version:           buildinfo.Read().Text("diagd"),
 	}
 	root.SetVersionTemplate("{{.Version}}")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-			err = fmt.Errorf("--%s: %s", bad.GetFlag().Name, flagvalue.Fault(bad))
-		}
-		return usageError{err}
-	})
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.config, "config", "", "file with a line 'key = value' for each setting")
 	flags.StringVar(&a.store, "store", "sqlite:diag.db",
@@ -175,7 +160,8 @@ func (a *app) command() *cobra.Command {
 	root.AddCommand(serve, openapi, version, a.accountCommand(), a.planCommand(), a.keyCommand(), a.channelCommand(),
 		a.spfCommand(), a.usageCommand(), a.auditCommand(), a.billingCommand(), a.backupCommand(), a.restoreCommand(),
 		a.migrateCommand(), a.configCommand(), a.dataCommand(), a.healthCommand(), a.doctorCommand(), a.mailCommand(),
-		a.memberCommand(), a.logCommand(), a.watchCommand(), manual.Command(root, exitMeanings, newUsageError))
+		a.memberCommand(), a.logCommand(), a.watchCommand(), manual.Command(root, manualPages, newUsageError))
+	addExamples(root)
 	a.logActs(root)
 	return root
 }

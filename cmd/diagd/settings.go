@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/diagkit/diagkit/cmd/internal/flagvalue"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/spf13/pflag"
 )
@@ -63,11 +62,7 @@ func (a *app) readSettings(flags *pflag.FlagSet) error {
 		}
 		a.origins[f.Name] = from
 		if err := flags.Set(f.Name, value); err != nil {
-			text := err.Error()
-			if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-				text = flagvalue.Fault(bad)
-			}
-			faults = append(faults, &settingFaultView{f.Name, from, f.Name + ": " + text, flagPurpose(f)})
+			faults = append(faults, &settingFaultView{f.Name, from, f.Name + ": " + err.Error(), flagPurpose(f)})
 		}
 	})
 	return errors.Join(faults...)
