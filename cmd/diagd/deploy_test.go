@@ -170,7 +170,7 @@ func TestDeployedSettings(t *testing.T) {
 	variable := regexp.MustCompile(`\bDIAG_[A-Z_]+`)
 	for _, path := range []string{
 		"deploy/compose.yaml", "deploy/diagd.service", "deploy/diagd.conf", "../../Dockerfile", "../../README.md",
-		"docs/administration.md", "docs/several-servers.md", "docs/billing.md", "docs/hosted-spf.md",
+		"docs/administration.md", "docs/several-servers.md", "docs/billing.md", "docs/hosted-spf.md", "docs/install.md",
 	} {
 		for _, name := range variable.FindAllString(deployed(t, path), -1) {
 			flag := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, "DIAG_")), "_", "-")
@@ -189,7 +189,10 @@ func TestDeployedSettings(t *testing.T) {
 	// Commands are parsed as diagd would.
 	commands := regexp.MustCompile(`(?m)(?:^Exec\w+=/usr/local/bin/|^    )diagd( [^\\\n]*)?`)
 	count := 0
-	for _, path := range []string{"deploy/diagd.service", "docs/administration.md", "docs/notifications.md", "docs/backup.md", "docs/hosted-spf.md"} {
+	for _, path := range []string{
+		"deploy/diagd.service", "docs/administration.md", "docs/notifications.md", "docs/backup.md", "docs/hosted-spf.md",
+		"docs/install.md",
+	} {
 		for _, found := range commands.FindAllStringSubmatch(deployed(t, path), -1) {
 			count++
 			cmd, rest, err := (&app{}).command().Find(strings.Fields(found[1]))
