@@ -56,7 +56,7 @@ type Tax struct {
 	Note        string `json:"note,omitempty"`
 }
 
-// PlanIn is the plan that an account has in a month, as far as it is known today.
+// PlanIn returns the plan that an account has in a month, as far as it is known today.
 func (a Account) PlanIn(p Period) PlanID {
 	if a.Scheduled != nil && !p.Before(a.Scheduled.From) {
 		return a.Scheduled.Plan

@@ -39,7 +39,7 @@ type Act struct {
 	Error   string `json:"error,omitempty"` // why the act failed
 }
 
-// ActField is a field of [Act.Detail], such as name=probe.
+// ActField returns a field of [Act.Detail], such as name=probe.
 func ActField(name, value string) string { return name + "=" + ActWord(value) }
 
 // ActWord formats a value of an act, quoted as in Go if it could be read as more than one word: this separates text

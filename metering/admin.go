@@ -64,8 +64,8 @@ type Admin struct {
 	ReplaceAllowances bool
 }
 
-// Now is the time of a clock, nil for time.Now, in UTC and cut to the microsecond, which every store can keep: what is
-// stored is then never later than the instant at which it was done.
+// Now returns the time of a clock, or of time.Now if that is nil, in UTC and cut to the microsecond, which every store
+// can keep: what is stored is then never later than the instant at which it was done.
 func Now(clock func() time.Time) time.Time {
 	if clock == nil {
 		clock = time.Now

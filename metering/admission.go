@@ -10,7 +10,7 @@ type Limits struct {
 	Budget    int64 // the maximum cost of those in the month, in millionths of a cent
 }
 
-// Limits are those of the plan for an account.
+// Limits returns the limits of an account that has the plan.
 func (p Plan) Limits(a Account) Limits {
 	l := Limits{Allowance: p.Allowance(a)}
 	if p.HasHardCap() || !a.OverageEnabled {
@@ -63,7 +63,7 @@ func (l Limits) Admit(t Taken, price int64) (overage, rate int64, ok bool) {
 // audit can detect that a month was oversold even if the plan has changed.
 func (l Limits) Ceiling(t Taken) int64 { return t.Credits + max(0, l.Remaining(t)) }
 
-// Refuse is the error of a price that an account cannot pay.
+// Refuse returns the error for a price that an account cannot pay.
 func (l Limits) Refuse(a Account, p Plan, t Taken, price int64) *QuotaError {
 	e := &QuotaError{
 		Plan: p.ID, Limit: l.Allowance, Current: t.Credits, Requested: price, Left: max(0, l.Remaining(t)),

@@ -167,7 +167,7 @@ func (a *Auditor) Plans(versions []PlanVersion, count int64, newest Chain) {
 	}
 }
 
-// Finish is the result for so many accounts.
+// Finish returns the result; accounts is their number.
 func (a *Auditor) Finish(accounts int) Audit {
 	for _, t := range a.tallies {
 		if !t.hasBalance {

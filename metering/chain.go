@@ -59,7 +59,7 @@ func AppendGroup(b []byte, account AccountID, p Period) []byte {
 	return appendNumber(AppendAccount(b, account), p.Number())
 }
 
-// AppendAccount appends the same without the period.
+// AppendAccount appends what [AppendGroup] does, without the period.
 func AppendAccount(b []byte, account AccountID) []byte {
 	return appendField(appendField(b, groupForm), string(account))
 }
@@ -82,7 +82,8 @@ func (e *Entry) AppendParts(b []byte) []byte {
 	return appendNumber(appendNumber(appendNumber(appendNumber(b, e.Credits), e.Overage), e.OverageRate), e.Ceiling)
 }
 
-// Link is the link of a group, of which the last entry keeps it as its Chain; the balance keeps the newest.
+// Link returns the link of a group of entries. The last entry of the group keeps it as its Chain; the balance keeps
+// the newest.
 func (c Chain) Link(group ...Entry) Chain {
 	form := AppendGroup(nil, group[0].Account, group[0].Period)
 	for i := range group {
@@ -91,7 +92,7 @@ func (c Chain) Link(group ...Entry) Chain {
 	return c.LinkForm(form)
 }
 
-// LinkForm is the link of a group in its canonical form.
+// LinkForm returns the link of a group in its canonical form.
 func (c Chain) LinkForm(form []byte) Chain {
 	digest := sha256.Sum256(form)
 	var both [2 * sha256.Size]byte

@@ -32,7 +32,7 @@ func MarkDeprecatedUse(
 	return err == nil, err
 }
 
-// DeprecatedUseOf is the deprecated use of a key, or nil.
+// DeprecatedUseOf returns the first deprecated use of a key, or nil.
 func DeprecatedUseOf(ctx context.Context, store Records, account AccountID, key KeyID) (*DeprecatedUse, error) {
 	r, err := store.Record(ctx, account, deprecatedKind, string(key))
 	if errors.Is(err, ErrNotFound) {

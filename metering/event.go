@@ -122,7 +122,7 @@ func (e Event) Record() (Record, error) {
 	return Record{Account: e.Account, Kind: EventKind, ID: e.ID, At: e.At, Due: e.At, Body: data}, nil
 }
 
-// ParseEvent is the event of a stored record.
+// ParseEvent returns the event of a stored record.
 func ParseEvent(r Record) (Event, error) {
 	var body eventBody
 	if err := json.Unmarshal(r.Body, &body); err != nil {

@@ -61,8 +61,9 @@ type Gate struct {
 	done           sync.WaitGroup
 }
 
-// NewGate starts a gate on a store. It reads nothing yet, and follows Watch in one goroutine until
-// the context ends or Close is called; after that it goes on, but trusts nothing for long. It panics without a store.
+// NewGate starts a gate on a store. It reads nothing yet, and follows Watch in one goroutine until the context ends or
+// Close is called; after that the gate still works, but trusts nothing that it has read for longer than a second. It
+// panics without a store.
 func NewGate(ctx context.Context, c GateConfig) (*Gate, error) {
 	if c.Store == nil {
 		panic("metering: GateConfig.Store is nil")
@@ -124,7 +125,7 @@ const (
 	ScopeMissing      Refusal = "scope_missing"
 )
 
-// A RefusedError is the error of a request that may not enter.
+// A RefusedError refuses a request at the gate.
 type RefusedError struct {
 	Reason   Refusal
 	Caller   *Caller // from the token bucket on (RateLimited, ScopeMissing); nil for earlier reasons
@@ -199,8 +200,9 @@ func (g *Gate) Recognizes(bearer string, from netip.Addr, now time.Time) bool {
 	return ok && r != nil && r.refuse(from, now) == ""
 }
 
-// Audited returns the caller of a key that acts within this process without a secret: for a watch, or for a member who
-// is signed in. It checks no address and takes no token. The error is [ErrNotFound], a *RefusedError or the store's.
+// CallerByID returns the caller of a key that acts within this process without a secret: for a watch, or for a member
+// who is signed in. It checks no address and takes no token. The error is [ErrNotFound], a *RefusedError or the
+// store's.
 func (g *Gate) CallerByID(ctx context.Context, id KeyID, now time.Time) (*Caller, error) {
 	key, err := g.store.Key(ctx, id)
 	if err != nil {
@@ -256,7 +258,7 @@ func (g *Gate) Begin(ctx context.Context, c *Caller, op Op) (Begun, error) {
 	return begun, err
 }
 
-// Settle is the store's [Ledger].Settle, which has 14 to 15 seconds for it.
+// Settle is the store's [Ledger].Settle, which has up to 15 seconds for it.
 func (g *Gate) Settle(ctx context.Context, t Ticket, out Outcome) (Balance, error) {
 	ctx, cancel := g.settleDeadline.bound(ctx)
 	defer cancel()
@@ -267,7 +269,7 @@ func (g *Gate) Settle(ctx context.Context, t Ticket, out Outcome) (Balance, erro
 	return balance, err
 }
 
-// Cancel is the store's [Ledger].Cancel, which has 14 to 15 seconds for it.
+// Cancel is the store's [Ledger].Cancel, which has up to 15 seconds for it.
 func (g *Gate) Cancel(ctx context.Context, t Ticket) error {
 	ctx, cancel := g.settleDeadline.bound(ctx)
 	defer cancel()

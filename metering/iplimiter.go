@@ -22,7 +22,7 @@ const (
 // /64, a /48 and a /24 eight times: without that, the holder of a /48 has 65,536 buckets. It has a fixed number of
 // slots of 16 bytes and never allocates after the first call.
 //
-// It never forgets in favour of the sender: a full bucket needs no slot, and when all slots that an
+// It never forgets in favor of the sender: a full bucket needs no slot, and when all slots that an
 // address may use hold debts, it takes over the smallest of them together with its debt. So a flood
 // from ever new addresses cannot win a single extra token, not even for an address that was evicted.
 //

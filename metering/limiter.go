@@ -92,15 +92,15 @@ func (b *Bucket) convertRate(r rate, now int64) {
 	}
 }
 
-// Cells is the policy in the terms of the algorithm, for a limiter that keeps its buckets elsewhere: the time
-// in which one token is refilled, which is 0 when nothing is ever allowed; the time in which as many as a
-// request costs are; and that of a full bucket.
+// Cells returns the policy in the terms of the algorithm, for a limiter that keeps its buckets elsewhere: the time in
+// which one token is refilled, which is 0 if nothing is ever allowed; the time for as many tokens as a request costs;
+// and the time for a full bucket.
 func (p Policy) Cells(cost int) (token, price, span time.Duration) {
 	r := p.rate()
 	return time.Duration(r.emission), time.Duration(r.price(int64(cost))), time.Duration(r.span)
 }
 
-// Decide is the decision about a request when the bucket will be full after a time of debt. The request is
+// Decide returns the decision about a request when the bucket will be full after a time of debt. The request is
 // allowed exactly if its price does not exceed what the debt leaves of the span.
 func (p Policy) Decide(debt time.Duration, cost int) Decision {
 	r := p.rate()

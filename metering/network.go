@@ -16,8 +16,8 @@ var (
 	networkShares = []int64{1, 4, 8}
 )
 
-// Networks are the networks by which an address is counted, the smallest first: /32 and /24 of IPv4, also where it is
-// mapped, /64, /56 and /48 of IPv6. All addresses that are not valid are in one network.
+// Networks returns the networks by which an address is counted, the smallest first: /32 and /24 of IPv4, also where it
+// is mapped, /64, /56 and /48 of IPv6. All invalid addresses are in one network.
 func Networks(ip netip.Addr) []netip.Prefix {
 	ip = ip.Unmap().WithZone("")
 	widths := ipv6Widths

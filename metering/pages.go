@@ -50,8 +50,8 @@ const (
 	largestPage = 1024
 )
 
-// RecordPages is Records of a store in a database: list reads the records that an end of a statement selects, from
-// WHERE to LIMIT. Its parameters are $1, $2 and so on, in their order, and instants are microseconds since 1970.
+// RecordPages implements Records of a store in a database: list reads the records that the end of a statement selects,
+// from WHERE to LIMIT. Its parameters are $1, $2 and so on, in their order, and instants are microseconds since 1970.
 func RecordPages(f RecordFilter, list func(end string, args ...any) ([]Record, error)) iter.Seq2[Record, error] {
 	return growingPages(f.Limit, recordPage, largestPage, func(last *Record, size int) ([]Record, error) {
 		if f.Kind == "" {
@@ -62,8 +62,8 @@ func RecordPages(f RecordFilter, list func(end string, args ...any) ([]Record, e
 	})
 }
 
-// Query is that end of a statement for so many records behind last, or from the first on. It names only the
-// conditions that the filter has, and the order is that of an index.
+// Query returns the end of a statement, as in [RecordPages], for up to size records after last, or from the first on
+// if that is nil. It names only the conditions that the filter has, and the order is that of an index.
 func (f RecordFilter) Query(last *Record, size int) (end string, args []any) {
 	add := func(condition string, values ...any) {
 		numbers := make([]any, len(values))
@@ -116,8 +116,8 @@ type KeyDialect struct {
 	IDs      func([]KeyID) any
 }
 
-// KeyPages is Keys of a store in a database: list reads the keys that an end of a statement selects, from WHERE to
-// OFFSET, of a table keys that is called k. Its parameters are as those of [RecordPages].
+// KeyPages implements Keys of a store in a database: list reads the keys that the end of a statement selects, from
+// WHERE to OFFSET, of a table keys with the alias k. Its parameters are as those of [RecordPages].
 func KeyPages(f KeyFilter, d KeyDialect, list func(end string, args ...any) ([]Key, error)) iter.Seq2[Key, error] {
 	return growingPages(f.Limit, keyPage, largestKeyPage, func(last *Key, size int) ([]Key, error) {
 		where, args, err := f.where(d)
@@ -147,8 +147,8 @@ func keyState(number int) string {
 		number, KeyRevoked, KeyExpired, KeyRotating, KeyActive)
 }
 
-// KeyCount is CountKeys of a store in a database: the list of columns, state and number of keys, and the end of a
-// statement that reads them.
+// KeyCount helps a store in a database to implement CountKeys: it returns the list of columns, which are state and
+// number of keys, and the end of a statement that reads them.
 func (f KeyFilter) KeyCount(d KeyDialect) (columns, end string, args []any, err error) {
 	where, args, err := f.where(d, f.At.UnixMicro())
 	return keyState(1) + ", count(*)", where + " GROUP BY 1", args, err
@@ -214,7 +214,7 @@ func SeqSince(last int64, since time.Time, at func(seq int64) (time.Time, error)
 	return first, nil
 }
 
-// ChangeFeed implements [Store] Watch by polling a store.
+// A ChangeFeed implements Watch of [Keys] by polling a store.
 type ChangeFeed struct {
 	Last    func(context.Context) (int64, error)                   // the number of the newest change
 	After   func(ctx context.Context, seq int64) ([]Change, error) // some of the next changes, which have taken effect
@@ -223,7 +223,7 @@ type ChangeFeed struct {
 	Closing <-chan struct{}
 }
 
-// Changes is Watch. Missing numbers mean that changes were pruned before they were reported.
+// Changes implements Watch of [Keys]. Missing numbers mean that changes were pruned before they were reported.
 func (w ChangeFeed) Changes(ctx context.Context, since int64) iter.Seq2[Change, error] {
 	err := w.Err(ctx)
 	if err == nil && since <= 0 {

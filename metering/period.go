@@ -18,22 +18,23 @@ func PeriodOf(t time.Time) Period {
 	return Period{y, m}
 }
 
-// Start is the first instant of the month.
+// Start returns the first instant of the month.
 func (p Period) Start() time.Time { return time.Date(p.Year, p.Month, 1, 0, 0, 0, 0, time.UTC) }
 
-// End is the first instant after the month.
+// End returns the first instant after the month.
 func (p Period) End() time.Time { return time.Date(p.Year, p.Month+1, 1, 0, 0, 0, 0, time.UTC) }
 
-// Previous is the month before.
+// Previous returns the preceding month.
 func (p Period) Previous() Period { return PeriodOf(p.Start().AddDate(0, -1, 0)) }
 
-// Next is the month after.
+// Next returns the following month.
 func (p Period) Next() Period { return PeriodOf(p.End()) }
 
 // Before reports whether the month is earlier than another.
 func (p Period) Before(other Period) bool { return p.Compare(other) < 0 }
 
-// Compare is negative for a month that is earlier than another, and positive for a later one.
+// Compare returns a negative number if the month is earlier than another, a positive one if it is later, and 0 if both
+// are equal.
 func (p Period) Compare(other Period) int {
 	return cmp.Or(cmp.Compare(p.Year, other.Year), cmp.Compare(p.Month, other.Month))
 }
@@ -41,7 +42,7 @@ func (p Period) Compare(other Period) int {
 // Number returns the month as stores keep it: in months since the year 0.
 func (p Period) Number() int64 { return int64(p.Year)*12 + int64(p.Month) - 1 }
 
-// PeriodNumbered is the month with a number.
+// PeriodNumbered returns the month with a number, see [Period.Number].
 func PeriodNumbered(n int64) Period { return Period{int(n / 12), time.Month(n%12 + 1)} }
 
 func (p Period) String() string { return fmt.Sprintf("%04d-%02d", p.Year, int(p.Month)) }

@@ -9,8 +9,8 @@ import (
 // PlanID names a plan, such as "free".
 type PlanID string
 
-// MicrosPerCent is the unit of prices per credit: a millionth of a cent, so that overage is exact
-// for every plan without fractions.
+// MicrosPerCent is how many units of a price per credit make a cent: such prices are in millionths of a cent, so that
+// overage is exact without fractions.
 const MicrosPerCent = 1_000_000
 
 // A Plan sets the allowance of an account, and the price of more. Plans are data: an operator may replace them.
@@ -34,9 +34,9 @@ type largerVersion struct {
 	earlier   *largerVersion // which included still more
 }
 
-// Allowance is the credits of a month that the plan includes for an account that has it: the most that it has included
-// at any time since the account has held it without interruption. A version with [PlanVersion.ReplacesAllowances] ends
-// what those before it included.
+// Allowance returns the credits of a month that the plan includes for an account that has it: the most that it has
+// included at any time since the account has held it without interruption. A version with
+// [PlanVersion.ReplacesAllowances] ends what those before it included.
 func (p Plan) Allowance(a Account) int64 {
 	if p.larger == nil { // as with most
 		return p.Credits
@@ -44,7 +44,7 @@ func (p Plan) Allowance(a Account) int64 {
 	return p.AllowanceSince(a.heldSince(p.ID))
 }
 
-// AllowanceSince is the allowance of an account that has held the plan since a month.
+// AllowanceSince returns the allowance of an account that has held the plan since a month.
 func (p Plan) AllowanceSince(since Period) int64 {
 	credits := p.Credits
 	for v := p.larger; v != nil && !v.lastMonth.Before(since); v = v.earlier {

@@ -31,12 +31,12 @@ type versionBody struct {
 	Existing bool `json:"existing,omitempty"`
 }
 
-// Body is Plan and Existing as stores keep them, and SetBody reads them.
+// Body returns Plan and ReplacesAllowances as stores keep them; [PlanVersion.SetBody] reads them.
 func (v PlanVersion) Body() ([]byte, error) {
 	return json.Marshal(versionBody{v.Plan, v.ReplacesAllowances})
 }
 
-// SetBody sets Plan and Existing to those of a body. Plan.ID is that of the version.
+// SetBody sets Plan and ReplacesAllowances to those of a body. Plan.ID is that of the version.
 func (v *PlanVersion) SetBody(data []byte) error {
 	body := versionBody{Plan: Plan{ID: v.Plan.ID}}
 	if err := json.Unmarshal(data, &body); err != nil {
@@ -47,8 +47,8 @@ func (v *PlanVersion) SetBody(data []byte) error {
 	return nil
 }
 
-// StoredVersions is the versions as a store keeps them, behind those that it has, and the newest link. It is ErrVersion
-// where two of them are of the same plan and month.
+// StoredVersions returns the versions as a store keeps them after those that it has, and the newest link. The error is
+// ErrVersion if two of them are of the same plan and month.
 func StoredVersions(stored, versions []PlanVersion) (added []PlanVersion, newest Chain, err error) {
 	if len(stored) > 0 {
 		newest = stored[len(stored)-1].Chain
@@ -67,7 +67,7 @@ func StoredVersions(stored, versions []PlanVersion) (added []PlanVersion, newest
 	return added, newest, nil
 }
 
-// Versions are the plans as they hold from a month on, by id.
+// Versions returns the plans as versions from a month on, by id.
 func (p Plans) Versions(from Period, importedAt time.Time) (list []PlanVersion) {
 	for _, id := range slices.Sorted(maps.Keys(p)) {
 		list = append(list, PlanVersion{Plan: p[id], From: from, ImportedAt: importedAt})

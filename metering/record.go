@@ -92,7 +92,7 @@ func CheckRecords(records []Record) error {
 	return nil
 }
 
-// Refused is the error of a record that a store did not write or find.
+// Refused returns an error that names a record which a store did not write or find.
 func (r *Record) Refused(err error) error {
 	return fmt.Errorf("%s %s of %s: %w", r.Kind, r.ID, r.Account, err)
 }

@@ -112,7 +112,7 @@ func (s Secret) Environment() Environment {
 }
 
 // DisplayPrefix returns the environment and the first 8 random characters, such as
-// "svc_live_abcdefgh", by which a person recognises a key in a list.
+// "svc_live_abcdefgh", by which a person recognizes a key in a list.
 func (s Secret) DisplayPrefix() string {
 	if s.text == nil {
 		return ""

@@ -221,7 +221,7 @@ type Op struct {
 	KeptBytes int64
 }
 
-// Claimant is the key to which the idempotency key of the operation belongs.
+// Claimant returns the key to which the idempotency key of the operation belongs.
 func (o *Op) Claimant() KeyID { return cmp.Or(o.Line, o.Key) }
 
 // Begun is the result of Begin: exactly one of the fields is set.
@@ -230,7 +230,7 @@ type Begun struct {
 	Replay *Replay
 }
 
-// A Ticket is a hold and, with an idempotency key, a claim. It is a value; only the store that issued it can honour it.
+// A Ticket is a hold and, with an idempotency key, a claim. It is a value; only the store that issued it can honor it.
 type Ticket struct {
 	Op
 	Token  uint64 // fences the lease; issued by the store
@@ -275,7 +275,7 @@ const (
 	GoneReply   ReplyForm = 3
 )
 
-// Kept is the reply as a store keeps it: of one that is too large only the fact is kept.
+// Kept returns the reply as a store keeps it: without the body if it is too large.
 func (r *Reply) Kept() Reply {
 	if len(r.Body) > MaxReplyBytes {
 		return Reply{Status: r.Status, Form: GoneReply}
@@ -297,7 +297,7 @@ type Balance struct {
 	OverageMicros int64
 }
 
-// Remaining is the rest of the allowance after what is settled of it, never negative.
+// Remaining returns the part of the allowance that is not settled, never negative.
 func (b Balance) Remaining() int64 { return max(0, b.Limit-(b.Used-b.Overage)) }
 
 // An Entry is one charge.

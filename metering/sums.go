@@ -8,7 +8,7 @@ type Total struct {
 	Charges int64
 }
 
-// Plus is the total of both.
+// Plus returns the total of both.
 func (t Total) Plus(o Total) Total { return Total{t.Credits + o.Credits, t.Charges + o.Charges} }
 
 // Sums are the totals of charges, by each of three names. A name without a charge is missing.
@@ -19,7 +19,7 @@ type Sums struct {
 	Keys      map[KeyID]Total
 }
 
-// NewSums is the sums of no charge, behind a Seq.
+// NewSums returns the sums of no charges, which begin after a Seq.
 func NewSums(after int64) Sums {
 	return Sums{after, map[time.Time]Total{}, map[string]Total{}, map[KeyID]Total{}}
 }
@@ -48,8 +48,8 @@ func (s *Sums) AddEntry(e *Entry, p *Period) {
 	s.Keys[e.Key] = s.Keys[e.Key].Plus(one)
 }
 
-// HourOf is the hour under which a charge is summed: that of its completion, or, in the sums of a period, the last of
-// the period for one that was admitted before midnight and completed after it.
+// HourOf returns the hour under which a charge is summed: that of its completion. In the sums of a period, a charge
+// that was admitted in the period and completed after it counts to its last hour.
 func HourOf(at time.Time, p *Period) time.Time {
 	at = at.UTC().Truncate(time.Hour)
 	if p == nil || at.Before(p.End()) {

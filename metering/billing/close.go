@@ -64,7 +64,7 @@ type Closed struct {
 	WithoutInvoice int             `json:"without_invoice_count"` // accounts without an invoice
 }
 
-// ClosesAt is the first instant at which a month can be closed.
+// ClosesAt returns the first instant at which a month can be closed.
 func ClosesAt(p metering.Period) time.Time { return p.End().Add(Grace) }
 
 func (b Billing) now() time.Time { return metering.Now(b.Clock) }

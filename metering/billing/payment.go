@@ -157,10 +157,10 @@ const maxResponseBytes = 64 << 10
 //	{"schema_version": "1", "status": "pending", "reference": "pi_1"}
 //	{"schema_version": "1", "status": "declined", "error": "the card has expired"}
 //
-// Only a 2xx that says "paid" pays, and one that says "pending" promises a later word, see [Billing.Settle]. A 2xx or
-// 4xx that says "declined" is final for its Idempotency-Key: the error is passed on to the account, and the next
-// attempt has a new key. Whatever else comes, a redirect, an empty body or another schema_version included, says
-// nothing about the payment, and the next attempt has the same key.
+// Only a 2xx with "paid" pays an invoice; one with "pending" announces a later report, see [Billing.Settle]. A 2xx or
+// 4xx with "declined" is final for its Idempotency-Key: the error is passed on to the account, and the next attempt
+// has a new key. Any other response, such as a redirect, an empty body or another schema_version, says nothing about
+// the payment, and the next attempt has the same key.
 type WebhookBiller struct {
 	URL    string
 	Client *http.Client // nil means http.DefaultClient; redirects are not followed in any case

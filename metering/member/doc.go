@@ -12,5 +12,5 @@
 //	session, m, err := people.Session(ctx, secret)      // of each request
 //
 // Tokens of links and secrets of sessions are 32 random bytes, of which only the SHA-256 is stored. A session ends
-// after 12 hours without a request, 30 days after its beginning, when it is ended, and when its member is no more.
+// after 12 hours without a request, 30 days after its beginning, when it is ended, and when its member is removed.
 package member

@@ -63,8 +63,9 @@ type Members struct {
 
 func (m Members) now() time.Time { return metering.Now(m.Clock) }
 
-// ParseEmail is an address as members are known by it: in lower case, without a name around it. What has a character
-// outside of ASCII is refused, since letters that look alike would be several members.
+// ParseEmail returns an address in the form by which members are known: in lower case, without a display name. An
+// address with characters outside ASCII is refused, since letters that look alike would be different members. The
+// error is a *metering.FieldError.
 func ParseEmail(text string) (string, error) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	parsed, err := mail.ParseAddress(text)
@@ -81,7 +82,7 @@ func id(email string) string {
 	return "mem_" + hex.EncodeToString(hash[:16])
 }
 
-// ID names a member in addresses of pages.
+// ID returns the name of a member in URLs of pages.
 func (m Member) ID() string { return m.record.ID }
 
 func parseMember(r metering.Record) (m Member, err error) {

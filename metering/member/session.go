@@ -39,7 +39,7 @@ type Session struct {
 	record metering.Record
 }
 
-// Ends is when a session ends at the latest.
+// Ends returns when a session ends at the latest.
 func (s Session) Ends() time.Time { return s.Began.Add(SessionTime) }
 
 func (s Session) ended(now time.Time) bool {

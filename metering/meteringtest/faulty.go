@@ -87,7 +87,7 @@ func (s *FaultyStore) Calls(c Call) int {
 	return s.calls[c]
 }
 
-// Generation is that of the wrapped store if it has one, so that a cache above stays exact.
+// Generation returns that of the wrapped store if it has one, so that caches above it stay exact.
 func (s *FaultyStore) Generation() uint64 {
 	own := s.writes.Load()
 	if g, ok := s.Store.(metering.Generational); ok {

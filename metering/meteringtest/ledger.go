@@ -236,7 +236,7 @@ func testSurvival(t *testing.T, f *fixture) {
 	require.Equal(t, "reply to "+entries[0].RequestID, string(replay.Reply.Body))
 	require.ErrorIs(t, f.refused(keyed(f.op(customer, 3), "k", "other")), metering.ErrMismatch)
 
-	// Whether a hold survives is the store's affair, but a ticket is honoured at most once.
+	// Whether a hold survives is the store's affair, but a ticket is honored at most once.
 	if _, err := f.store.Settle(t.Context(), ticket, f.outcome("")); err != nil {
 		require.ErrorIs(t, err, metering.ErrLapsed)
 		f.spend(customer, 1)

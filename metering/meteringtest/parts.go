@@ -115,7 +115,7 @@ func testBudget(t *testing.T, f *fixture) {
 	f.quotaError(f.op(customer, 1))
 	budget(new(int64(0)))
 	require.Zero(t, f.quotaError(f.op(customer, 1)).Left)
-	require.Equal(t, int64(33), f.settle(held).Overage, "what was promised is honoured")
+	require.Equal(t, int64(33), f.settle(held).Overage, "what was promised is honored")
 	budget(nil)
 	f.spend(customer, 1_000_000)
 	f.change(customer.Account, func(a *metering.Account) { a.OverageEnabled = false })

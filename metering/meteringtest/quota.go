@@ -121,7 +121,7 @@ func testPlanChange(t *testing.T, f *fixture) {
 	held := f.begin(f.op(customer, 50))
 	change(Tiny)
 	require.Equal(t, int64(58), f.quotaError(f.op(customer, 1)).Current)
-	require.Equal(t, int64(58), f.settle(held).Used, "what was promised is honoured")
+	require.Equal(t, int64(58), f.settle(held).Used, "what was promised is honored")
 
 	// Charges may be settled in another order than they were promised in.
 	customer = f.customer(Tiny)

@@ -25,12 +25,12 @@ const (
 	Tiny    metering.PlanID = "tiny"    // 10 credits, hard cap
 	Prime   metering.PlanID = "prime"   // 10007 credits, hard cap
 	flex    metering.PlanID = "flex"    // 100 credits, then a tenth of a cent each
-	Large   metering.PlanID = "large"   // a milliard of credits, hard cap
+	Large   metering.PlanID = "large"   // a billion credits, hard cap
 	metered metering.PlanID = "metered" // 107 credits, then three hundredths of a cent each
 	lowered metering.PlanID = "lowered" // 10 credits from January 2026 on, 30 before, and 50 until those ended for all
 )
 
-// Plans is the price list that a store under test sells. The caller owns the map.
+// Plans returns the price list that a store under test sells. The caller owns the map.
 func Plans() metering.Plans {
 	plans := metering.Plans{
 		Tiny:  {ID: Tiny, Name: "Tiny", Currency: "EUR", Credits: 10, PerMinute: 10},

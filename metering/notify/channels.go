@@ -158,7 +158,7 @@ func hasControl(text string) bool {
 	return false
 }
 
-// Categories returns those that a channel can choose from.
+// Categories returns the categories that a channel can subscribe to.
 func Categories() []metering.EventCategory {
 	return []metering.EventCategory{metering.UsageEvents, metering.KeyEvents, metering.BillingEvents,
 		metering.SPFEvents, metering.DomainEvents}

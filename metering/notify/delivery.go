@@ -19,7 +19,7 @@ type DeliveryState string
 const (
 	Pending         DeliveryState = "pending"          // not tried yet
 	Delivered       DeliveryState = "delivered"        // accepted by the receiver
-	RetryScheduled  DeliveryState = "retry_scheduled"  // tried in vain; after the last attempt for another day
+	RetryScheduled  DeliveryState = "retry_scheduled"  // tried in vain; for a day also after the last attempt
 	failedPermanent DeliveryState = "failed_permanent" // permanently rejected, or the channel no longer exists
 	failedExhausted DeliveryState = "failed_exhausted" // tried in vain, for a day and more
 )
@@ -198,10 +198,10 @@ func (c Channels) Test(ctx context.Context, account metering.AccountID, id strin
 	return *delivery, nil
 }
 
-// ReplayableFor is for how long at least a delivery and its event are kept.
+// ReplayableFor is the minimum time for which a delivery and its event are kept.
 const ReplayableFor = 30 * 24 * time.Hour
 
-// NextAttempt is when a delivery is tried next; zero if it was tried for the last time.
+// NextAttempt returns when a delivery is tried next; zero if it was tried for the last time.
 func (d Delivery) NextAttempt() time.Time {
 	if len(d.Attempts) == MaxAttempts {
 		return time.Time{}
@@ -209,8 +209,8 @@ func (d Delivery) NextAttempt() time.Time {
 	return d.Next
 }
 
-// ReplayableUntil is until when at least what did not arrive can be sent again; zero while it is tried, and for what
-// arrived.
+// ReplayableUntil returns until when a delivery that did not arrive can at least be sent again; zero while it is
+// tried, and for one that arrived.
 func (d Delivery) ReplayableUntil() time.Time {
 	if d.State == Delivered || d.State == Pending || !d.NextAttempt().IsZero() {
 		return time.Time{}

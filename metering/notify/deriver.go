@@ -71,8 +71,7 @@ func (d *Deriver) init() {
 	})
 }
 
-// Run derives events until the context ends, and returns its error. That the store fails is logged, and it is asked
-// again.
+// Run derives events until the context ends, and returns its error. A failure of the store is logged and retried.
 func (d *Deriver) Run(ctx context.Context) error {
 	d.init()
 	var following sync.WaitGroup

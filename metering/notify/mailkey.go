@@ -60,10 +60,10 @@ func ParseMailKey(text []byte) (crypto.Signer, error) {
 	return nil, errors.New("the key is neither RSA nor Ed25519; DKIM knows no other")
 }
 
-// Name is where the record with the public key is published.
+// Name returns the name at which the record with the public key is published.
 func (s *MailSigner) Name() string { return s.Selector + "._domainkey." + s.Domain }
 
-// Record is the text of that record (RFC 6376 section 3.6.1).
+// Record returns the text of the record with the public key (RFC 6376 section 3.6.1).
 func (s *MailSigner) Record() (string, error) {
 	if key, ok := s.Key.Public().(ed25519.PublicKey); ok { // RFC 8463 section 4: without the ASN.1 around it
 		return "v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(key), nil

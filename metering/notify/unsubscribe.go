@@ -36,7 +36,7 @@ func (m *message) listFields(base string) [][2]string {
 
 // Unsubscribe is the handler behind [MailServer.Unsubscribe]: the last two parts of the path are the channel and its
 // key. POST ends all channels of the account that send mail to the address; GET shows a button, since programs that
-// look at mail open links.
+// scan mail open links.
 type Unsubscribe struct{ Channels Channels }
 
 // ServeHTTP implements [http.Handler].

@@ -89,8 +89,8 @@ func (w *Worker) Wake() {
 }
 
 // Run delivers until the context ends. It then starts nothing new, waits for running attempts, which takes no longer
-// than 10 seconds and a moment for the store, and returns the context's error. That the store fails is logged, and it
-// is asked again.
+// than 10 seconds and a moment for the store, and returns the context's error. A failure of the store is logged and
+// retried.
 func (w *Worker) Run(ctx context.Context) error {
 	w.init()
 	return w.worker.Run(ctx)

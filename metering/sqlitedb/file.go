@@ -134,7 +134,7 @@ func (f *File) protect() error {
 	return nil
 }
 
-// Path is the file's absolute path, without symbolic links.
+// Path returns the file's absolute path, without symbolic links.
 func (f *File) Path() string { return f.path }
 
 // Close ends the use of the file, whose connections must be closed before. Further calls do nothing.

@@ -15,9 +15,9 @@ import (
 // suffixes are those of the database and of the files that SQLite puts next to it.
 var suffixes = []string{"", "-wal", "-shm"}
 
-// Restore replaces a database with a copy that [Backup] made, which is renamed to the name aside with the files beside
-// it, and stays as it was; where there was none, moved is false. Before that the copy is examined: by SQLite, and by
-// verify, which may also migrate it. On any error nothing has changed. It returns [ErrServing] where a server has the
+// Restore replaces a database with a copy that [Backup] made. The old database, with the files beside it, is renamed
+// to aside and not changed; moved is false if there was none. Before that the copy is examined: by SQLite, and by
+// verify, which may also migrate it. On any error nothing has changed. The error is [ErrServing] if a server has the
 // database open. The backup itself is only read.
 func Restore(
 	ctx context.Context, from, path, aside string, verify func(ctx context.Context, path string) error,
