@@ -70,7 +70,7 @@ const (
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	terminal       bool                        // stdout is one: colour makes sense
+	terminal       bool                        // stdout is one: color makes sense
 	columns        int                         // of the terminal; 0 if not known
 	progress       bool                        // stderr is one: so does progress
 	env            *diag.Env                   // replaces the world of the flags, for tests

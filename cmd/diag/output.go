@@ -139,7 +139,7 @@ func (o outcome) title() string {
 	return o.ep.Name()
 }
 
-// usesColor reports whether colour is wanted (https://no-color.org).
+// usesColor reports whether color is wanted (https://no-color.org).
 func (a *app) usesColor() bool {
 	switch a.color {
 	case "always":

@@ -163,7 +163,7 @@ func (r *Result) require(ok *bool, format string, s *Set, reason string) {
 	}
 }
 
-// MaxSets bounds the sets of a chain: one with more has failed (RFC 8617 section 5.1.1.2).
+// MaxSets bounds the sets of a chain: one with more has failed (RFC 8617 section 5.2, step 1).
 const MaxSets = 50
 
 // State is the validation state of a chain (RFC 8617 section 4.4), also in the tag cv.
@@ -173,7 +173,7 @@ type State string
 const (
 	None    State = "none"    // there are no ARC fields
 	Pass    State = "pass"    // the chain is valid
-	Fail    State = "fail"    // it is not, now or later
+	Fail    State = "fail"    // it is not, and never will be
 	Unknown State = "unknown" // not of RFC 8617: a key could not be looked up at present
 )
 

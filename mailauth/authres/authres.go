@@ -89,8 +89,8 @@ func (r *Result) Note(key string) string {
 	return ""
 }
 
-// Domain is the domain that the result is about, in lower case: of the signature for dkim, of the envelope for
-// spf, of From for dmarc. It is empty where the field does not tell.
+// Domain returns the domain that the result is about, in lower case: that of the signature for dkim, of the envelope
+// for spf, of From for dmarc. It is empty if the field does not say.
 func (r *Result) Domain() string {
 	value := ""
 	switch r.Method {
@@ -272,14 +272,15 @@ func (r *ReceivedSPF) Get(key string) string {
 	return ""
 }
 
-// ClientIP is the address that was checked, if the field tells it.
+// ClientIP returns the address that was checked, if the field has it.
 func (r *ReceivedSPF) ClientIP() (netip.Addr, bool) {
 	ip, err := netip.ParseAddr(r.Get("client-ip"))
 	return ip, err == nil
 }
 
-// Domain is the domain that was checked, in lower case: of envelope-from, or with identity=helo of helo. Servers that
-// leave envelope-from out mostly name the domain in their comment: "domain of alice@example.org designates …".
+// Domain returns the domain that was checked, in lower case: that of envelope-from, or of helo with identity=helo.
+// Servers that leave out envelope-from usually name the domain in their comment: "domain of alice@example.org
+// designates …".
 func (r *ReceivedSPF) Domain() string {
 	from := strings.Trim(r.Get("envelope-from"), "<>")
 	if strings.EqualFold(r.Get("identity"), "helo") {

@@ -36,7 +36,7 @@ func (h *Header) Add(method, value string, properties ...string) {
 //
 //	fmt.Fprintf(w, "Authentication-Results: %s\r\n", &header)
 //
-// Without results it says none. With an instance it is the value of ARC-Authentication-Results. Values that are not
+// Without results the value says none; with an instance it is that of ARC-Authentication-Results. Values that are not
 // tokens, addresses or domains are quoted (RFC 8601 section 2.2). They may come from strangers: control characters
 // become question marks, values and comments are cut at 400 bytes, and characters that keywords cannot have become
 // hyphens. Faults and Raw are not written.
@@ -64,7 +64,7 @@ func (h *Header) String() string {
 	return w.b.String()
 }
 
-// String is the property as in the field.
+// String returns the property as written in the field.
 func (p Property) String() string {
 	name := keyword(p.Name)
 	if p.Type != "" {

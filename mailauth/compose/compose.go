@@ -82,7 +82,8 @@ func (s *Summary) settled() bool {
 	return !slices.ContainsFunc(s.verdict.Open(), func(c diag.Code) bool { return s.rules[c].Severity >= diag.Error })
 }
 
-// Ready tells whether mail works: not if a part has an error. Nil: what was not answered or not examined decides.
+// Ready reports whether mail works: false if a part has an error, nil if that depends on what was not answered or not
+// examined.
 func (c *Composite) Ready() *bool {
 	if slices.ContainsFunc(c.allParts(), (*Summary).Fails) {
 		return new(false)
@@ -94,7 +95,7 @@ func (c *Composite) Ready() *bool {
 	return new(true)
 }
 
-// Verdict is the verdict of all parts together.
+// Verdict returns the verdict of all parts together.
 func (c *Composite) Verdict() diag.Verdict {
 	list := c.mergedFindings()
 	ordered := c.inStepOrder(list)

@@ -67,7 +67,7 @@ func (d *Domain) Shorten(others ...interface{ Shorten() }) {
 	}
 }
 
-// MarkNonexistent leaves of the parts only that the domain does not exist.
+// MarkNonexistent reduces the parts to the finding that the domain does not exist.
 func (d *Domain) MarkNonexistent(parts []WeightedPart) {
 	for _, p := range parts {
 		p.MarkNonexistent()

@@ -288,7 +288,7 @@ func (s *Summary) Target() string {
 	return s.kind.Code
 }
 
-// Verdict is the verdict of the part's report.
+// Verdict returns the verdict of the part's report.
 func (s *Summary) Verdict() diag.Verdict { return s.verdict }
 
 // Known reports whether the part came to a conclusion.
@@ -328,7 +328,7 @@ var ineffectiveCodes = []diag.Code{
 
 func (s *Summary) isUnknown(code diag.Code) bool { return s.rules[code].State == diag.Unknown }
 
-// MarkNonexistent leaves of the part only that the domain does not exist.
+// MarkNonexistent reduces the part to the finding that the domain does not exist.
 func (s *Summary) MarkNonexistent() {
 	s.State, s.Score, s.Band, s.Record, s.Findings = diag.Missing, nil, diag.Undetermined, "", []diag.Finding{}
 	s.Headline, s.Sub = "Domain does not exist", "There is nothing to examine. Check the spelling of the domain."

@@ -217,9 +217,9 @@ var senderRules = rule.Rules[bool]{{
 var senderTexts = rule.Texts{"valid": {Headline: "SPF and DKIM agree", Sub: "Nothing speaks against the SPF record."}}
 
 // CheckMailboxes reports with the SPF part if the service that hosts the mailboxes of the domain, by its MX hosts, may
-// not send for it: neither its SPF record nor a DKIM key is for that service. It says so only where all of this is
-// known: selectors were tried and not named by the caller, and the record names services and single networks, among
-// which those of the service cannot be.
+// not send for it: neither its SPF record nor a DKIM key is for that service. It does so only if all of this is known:
+// the caller named no selectors, so the common ones were tried, and the record names services and single networks,
+// which cannot include those of the service.
 func (d *Domain) CheckMailboxes(hosts []string) {
 	e := &mailboxEvidence{domain: d.keys.domain.String()}
 	for i, host := range hosts {

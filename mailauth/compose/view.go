@@ -21,7 +21,7 @@ func (s *Summary) Mark() view.Mark {
 	return view.Of("", diag.Verdict{State: s.State, Findings: s.Findings}, false).Mark()
 }
 
-// Brief is the part in a line: what is wrong with it, or else its record if that is short.
+// Brief returns the part in a line: what is wrong with it, or else its record if that is short.
 func (s *Summary) Brief() string {
 	if s.Mark() == view.Good && strings.HasPrefix(s.Record, "v=") && len(s.Record) <= maxShown {
 		return s.Record

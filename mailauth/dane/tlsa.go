@@ -2,17 +2,27 @@ package dane
 
 import "github.com/diagkit/diagkit/diag/pki/tlsa"
 
-// The meaning of TLSA records, and their comparison with certificates, is the same for all protocols.
+// The types of TLSA records, and of their comparison with certificates, are those of package tlsa, which serves all
+// protocols.
 type (
-	Usage      = tlsa.Usage      // which certificate a record speaks of, and what else must hold
-	Selector   = tlsa.Selector   // which part of it
-	Matching   = tlsa.Matching   // how that part is compared
-	Record     = tlsa.Record     // a TLSA record
-	Peer       = tlsa.Peer       // what a server presented, and how to judge it
-	Reason     = tlsa.Reason     // why a record does not authenticate a server
-	Match      = tlsa.Match      // the match of one record with a server
-	MatchError = tlsa.MatchError // why it does not authenticate the server
-	Result     = tlsa.Result     // the outcome of all TLSA records for a server
+	// A Usage says which certificate a record is about, and what else must hold.
+	Usage = tlsa.Usage
+	// A Selector says which part of the certificate is compared.
+	Selector = tlsa.Selector
+	// A Matching says how that part is compared.
+	Matching = tlsa.Matching
+	// A Record is a TLSA record.
+	Record = tlsa.Record
+	// A Peer is what a server presented, and how to judge it.
+	Peer = tlsa.Peer
+	// A Reason is why a record does not authenticate a server.
+	Reason = tlsa.Reason
+	// A Match is the comparison of one record with a server.
+	Match = tlsa.Match
+	// A MatchError is why a record does not authenticate a server.
+	MatchError = tlsa.MatchError
+	// A Result is the outcome of all TLSA records for a server.
+	Result = tlsa.Result
 )
 
 const (
@@ -23,8 +33,10 @@ const (
 	cert   Selector = tlsa.Cert
 	spki   Selector = tlsa.SPKI
 	full   Matching = tlsa.Full
+)
 
-	// SHA256 and SHA512 compare digests.
+// SHA256 and SHA512 compare digests.
+const (
 	SHA256 Matching = tlsa.SHA256
 	SHA512 Matching = tlsa.SHA512
 )

@@ -18,9 +18,11 @@ import (
 // version is the only version of key records (RFC 6376 section 3.6.1).
 const version = "DKIM1"
 
-// The sizes of RSA keys that matter, in bits (RFC 8301 section 3.2).
+// MinRSABits is the size of the smallest RSA key that verifiers may accept, in bits (RFC 8301 section 3.2).
+const MinRSABits = 1024
+
+// Further sizes of RSA keys, in bits (RFC 8301 section 3.2).
 const (
-	MinRSABits         = 1024 // verifiers must refuse smaller ones
 	recommendedRSABits = 2048
 	supportedRSABits   = 4096 // verifiers need not know larger ones
 )
@@ -47,7 +49,7 @@ const (
 	raw   Form = "raw"                  // RFC 8463 section 4: the 32 bytes of an Ed25519 key
 )
 
-// A Key is a key record, read as far as it can be. Whether verifiers use it tells [Key.Err].
+// A Key is a key record, read as far as it can be. [Key.Err] tells whether verifiers use it.
 type Key struct {
 	Version  string   // DKIM1, also if the tag is left out; whatever else the record claims
 	Type     KeyType  // by the tag k; rsa if it is left out

@@ -119,7 +119,7 @@ var common = []string{
 	"key1",    // Migadu
 }
 
-// CommonSelectors are 40 selectors that services and mail servers give to their keys. The caller owns the list.
+// CommonSelectors returns 40 selectors that services and mail servers give to their keys. The caller owns the list.
 func CommonSelectors() []diag.Selector {
 	return kit.Map(common, diag.MustSelector)
 }

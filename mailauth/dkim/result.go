@@ -26,7 +26,7 @@ const (
 	None      AuthResult = "none"      // there is no signature
 	Pass      AuthResult = "pass"      // it verifies and is acceptable
 	Fail      AuthResult = "fail"      // the message is not the one that was signed, or the key not the one that signed it
-	Policy    AuthResult = "policy"    // it verifies, and must or should not be accepted all the same
+	Policy    AuthResult = "policy"    // it verifies, but must or should not be accepted
 	Neutral   AuthResult = "neutral"   // it has syntax errors, or uses unknown features
 	TempError AuthResult = "temperror" // the key could not be looked up at present
 	PermError AuthResult = "permerror" // it cannot be verified, now or later
@@ -89,8 +89,8 @@ const (
 	// it is as signed with the From of another field, as lists rewrite it
 	FromRewritten         Cause = "from_rewritten"
 	FieldAdded            Cause = "field_added"            // the header is as signed without one of its fields
-	OtherKey              Cause = "other_key"              // another key than is published signed, or it is damaged
-	BadSignature          Cause = "bad_signature"          // the header or the key is another: Ed25519 does not tell
+	OtherKey              Cause = "other_key"              // not signed with the published key, or damaged
+	BadSignature          Cause = "bad_signature"          // the header or the key differs: Ed25519 does not tell which
 	EmptyBody             Cause = "empty_body"             // the hash is that of an empty body
 	MailboxQuoted         Cause = "mailbox_quoted"         // it is as signed without the quoting of mailbox files
 	WrongCanonicalization Cause = "wrong_canonicalization" // the signer did not follow c=
@@ -107,7 +107,7 @@ const (
 	KeyAmbiguous   Cause = "key_ambiguous"   // there are several
 	KeyUnknown     Cause = "key_unknown"     // the DNS did not answer
 	HeaderTooLong  Cause = "header_too_long" // not all of it was read
-	Refused        Cause = "refused"         // Cause of policy; see the issues of the same name.
+	Refused        Cause = "refused"         // cause of policy: Result.Issues has the issue that is refused
 )
 
 // Values lists the causes.

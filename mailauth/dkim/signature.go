@@ -51,8 +51,8 @@ var signatureFormat = taglist.Format{
 	},
 }
 
-// A Signature is the value of a signature field, read as far as it can be. Why it cannot be verified tells
-// [Signature.Err].
+// A Signature is the value of a signature field, read as far as it can be. [Signature.Err] tells why it cannot be
+// verified.
 type Signature struct {
 	Kind      SignatureKind
 	Value     string // of the field, as written in the message
@@ -150,8 +150,8 @@ func (s *Signature) fault(kind taglist.Kind, t taglist.Tag, format string, args 
 var faultKinds = []taglist.Kind{oversized, taglist.NoEquals, taglist.Empty, taglist.BadName, taglist.BadValue,
 	taglist.Repeated, missingTag, unsupported, badTag, excluded, mismatch, noFrom}
 
-// Err returns why the signature cannot be verified, a *[SignatureError], or nil. That a DKIM-Signature lacks v=, as
-// those of drafts do, is left to Signature.draft.
+// Err returns why the signature cannot be verified, a *[SignatureError], or nil. A DKIM-Signature without v=, as
+// drafts of DKIM allowed, is not an error.
 func (s *Signature) Err() error {
 	for _, kind := range faultKinds {
 		for _, f := range s.List.Faults {

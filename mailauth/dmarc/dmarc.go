@@ -101,7 +101,7 @@ type ValidateRequest struct {
 	Domain diag.Domain `json:"domain,omitempty" doc:"domain of the record; tells external destinations from its own"`
 }
 
-// An Analysis is a record and what to think of it.
+// An Analysis is a record with its meaning and its verdict.
 type Analysis struct {
 	Record  string `json:"record" doc:"the record that was examined"`
 	Details `later:"state score score_band verdict_headline verdict_sub score_factors score_breakdown recommendations passed_checks parsed_tags"`

@@ -124,8 +124,8 @@ type MigrateReport struct {
 	Findings           []diag.Finding        `json:"findings" doc:"what to know before the record is published, the worst first"`
 }
 
-// Migrate rewrites a record of RFC 7489 for RFC 9989, and shows that mail is treated the same, or where it is not.
-// It makes no DNS lookups. The error is a *[diag.InputError].
+// Migrate rewrites a record of RFC 7489 for RFC 9989, and shows where mail is treated differently. It makes no DNS
+// lookups. The error is a *[diag.InputError].
 func Migrate(req MigrateRequest) (*MigrateReport, error) {
 	switch {
 	case strings.TrimSpace(req.Record) == "":

@@ -96,7 +96,7 @@ type List struct {
 	Codes    []Code   `json:"codes,omitempty"`   // a code that is in none of them is a listing of the category
 }
 
-// A Rate is so many lookups in so much time. Its text is a number, a slash and s, m, h or d.
+// A Rate is a number of lookups per time. Its text is a number, a slash and s, m, h or d.
 type Rate struct {
 	Count int
 	Per   time.Duration

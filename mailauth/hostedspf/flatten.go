@@ -36,7 +36,7 @@ type FlattenReport struct {
 	diag.Verdict
 }
 
-// Flatten resolves a record into a set of records that authorises exactly the same addresses, as far as that
+// Flatten resolves a record into a set of records that authorizes exactly the same addresses, as far as that
 // does not depend on the mail, and matches the same mail otherwise. Nothing is flattened unless all that
 // the record leads to was seen and is in order: a set with holes would refuse mail.
 //

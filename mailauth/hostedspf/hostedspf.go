@@ -103,7 +103,7 @@ type Window struct {
 	IPsAdded          int       `json:"ips_added_count" min:"0" doc:"networks that were added, in all resolutions together"`
 	IPsRemoved        int       `json:"ips_removed_count" min:"0" doc:"networks that were removed, in all resolutions together"`
 	MaxDNSLookups     *int      `json:"max_dns_lookups" min:"0" doc:"most terms that needed the DNS, behind the source record"`
-	MaxIPCount        *int      `json:"max_ip_count" min:"0" doc:"most networks of both families that were authorised"`
+	MaxIPCount        *int      `json:"max_ip_count" min:"0" doc:"most networks of both families that were authorized"`
 }
 
 // ResolveRequest requests a resolution of a profile.

@@ -54,7 +54,7 @@ func TestFlatIsTheSame(t *testing.T) {
 		if len(p.Records) > 1 {
 			split++
 		}
-		passing := authorised(p.FlattenedRecord)
+		passing := authorized(p.FlattenedRecord)
 		for _, ip := range m.clients() {
 			want := check(r, w, ip, domain.String(), eval.MaxTerms)
 			got := check(r, w, ip, host, limit)

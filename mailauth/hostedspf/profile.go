@@ -31,12 +31,14 @@ const (
 // Values lists the statuses.
 func (Status) Values() []string { return kit.Values(Active, Paused, Failed) }
 
+// DefaultInterval is the refresh interval of a profile that sets none, in seconds.
+const DefaultInterval = 3600
+
 // The bounds of a refresh interval, in seconds. Services announce new addresses days ahead, and their
 // records live for 5 minutes at least.
 const (
-	DefaultInterval = 3600
-	minInterval     = 300
-	maxInterval     = 86400
+	minInterval = 300
+	maxInterval = 86400
 )
 
 // A Profile is a source record and its resolution. Times are in UTC, in whole microseconds; a zero optional time is
@@ -58,8 +60,8 @@ type Profile struct {
 
 	LookupsBefore int    `json:"dns_lookups_before" min:"0" doc:"terms that need the DNS, behind the source record"`
 	LookupsAfter  int    `json:"dns_lookups_after" min:"0" doc:"those of a record that leads to include_host, with that term itself"`
-	IP4Count      int    `json:"ip4_count" min:"0" doc:"number of IPv4 networks that the flattened record authorises"`
-	IP6Count      int    `json:"ip6_count" min:"0" doc:"number of IPv6 networks that the flattened record authorises"`
+	IP4Count      int    `json:"ip4_count" min:"0" doc:"number of IPv4 networks that the flattened record authorizes"`
+	IP6Count      int    `json:"ip6_count" min:"0" doc:"number of IPv6 networks that the flattened record authorizes"`
 	RecordHash    string `json:"record_hash" doc:"SHA-256 of the published records, in hexadecimal; empty until a resolution succeeds"`
 
 	IntervalSeconds int `json:"refresh_interval_seconds" min:"300" max:"86400" doc:"how often it is resolved; the moment varies by a tenth of that"`
@@ -174,10 +176,10 @@ type Resolution struct {
 	Status     ResolutionStatus `json:"status" doc:"how it ended"`
 	DurationMS int64            `json:"duration_ms" min:"0" doc:"how long it took"`
 	DNSLookups int              `json:"dns_lookups" min:"0" doc:"terms that need the DNS, behind the source record, as far as they were seen"`
-	Added      []string         `json:"added" maxitems:"1000" doc:"networks that are authorised now and were not before, the first 1000"`
-	Removed    []string         `json:"removed" maxitems:"1000" doc:"networks that were authorised before and are not now, the first 1000"`
-	IP4Count   int              `json:"ip4_count" min:"0" doc:"number of IPv4 networks that are authorised now"`
-	IP6Count   int              `json:"ip6_count" min:"0" doc:"number of IPv6 networks that are authorised now"`
+	Added      []string         `json:"added" maxitems:"1000" doc:"networks that are authorized now and were not before, the first 1000"`
+	Removed    []string         `json:"removed" maxitems:"1000" doc:"networks that were authorized before and are not now, the first 1000"`
+	IP4Count   int              `json:"ip4_count" min:"0" doc:"number of IPv4 networks that are authorized now"`
+	IP6Count   int              `json:"ip6_count" min:"0" doc:"number of IPv6 networks that are authorized now"`
 	RecordHash string           `json:"record_hash" doc:"SHA-256 of the records that are published now; empty if there are none"`
 	Error      string           `json:"error,omitempty" doc:"why it failed"`
 }

@@ -112,7 +112,7 @@ func (e *evidence) publication() *Publication {
 		return nil
 	}
 	text := join(flat, ending)
-	passing := authorised(text)
+	passing := authorized(text)
 	return &Publication{
 		FlattenedRecord: text, Records: records, Sets: sets, RecordHash: hash(records),
 		LookupsBefore: e.tree.Root.CumulativeLookups, LookupsAfter: lookups,
@@ -192,9 +192,9 @@ func (o *outline) ending() []string {
 	return list
 }
 
-// authorised returns the addresses that a flat record passes, as far as that does not depend on the mail:
+// authorized returns the addresses that a flat record passes, as far as that does not depend on the mail:
 // kept terms are taken not to match. The record is one that [join] has written, of any length.
-func authorised(record string) spf.Set {
+func authorized(record string) spf.Set {
 	var passed, decided spf.Set
 	var run []netip.Prefix
 	sign := eval.QualifierPass

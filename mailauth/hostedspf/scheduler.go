@@ -298,7 +298,7 @@ func (j *job) outcome(p *Profile, report *FlattenReport, trigger Trigger, began 
 	} else {
 		r.Status = ResolutionUnchanged
 		if f.RecordHash != p.RecordHash {
-			before, after := authorised(p.FlattenedRecord), authorised(f.FlattenedRecord)
+			before, after := authorized(p.FlattenedRecord), authorized(f.FlattenedRecord)
 			r.Status, r.Added, r.Removed = ResolutionChanged, difference(after, before), difference(before, after)
 		}
 		r.IP4Count, r.IP6Count, r.RecordHash = f.IP4Count, f.IP6Count, f.RecordHash

@@ -77,8 +77,8 @@ type Coverage struct {
 	Complete     bool `json:"complete" doc:"whether there are any, and the policy lists them all"`
 }
 
-// Lookup fetches the record, the policy and the mail servers of a domain, and examines them. The error is that of the
-// context if it ended, or wraps [diag.ErrUnavailable] if every lookup failed.
+// Lookup fetches the record, the policy and the mail servers of a domain, and examines them. The error is a
+// *[diag.InputError], that of the context if it ended, or wraps [diag.ErrUnavailable] if every lookup failed.
 func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
 		return nil, input.Invalid("domain", "is missing")

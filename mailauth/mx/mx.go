@@ -55,8 +55,8 @@ type Host struct {
 	Error            string            `json:"error,omitempty" doc:"why not all of its addresses are known"`
 }
 
-// Lookup finds the mail servers of a domain and examines their DNS records. The error is that of the context if it
-// ended, or wraps [diag.ErrUnavailable] if every lookup failed.
+// Lookup finds the mail servers of a domain and examines their DNS records. The error is a *[diag.InputError], that of
+// the context if it ended, or wraps [diag.ErrUnavailable] if every lookup failed.
 func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
 		return nil, input.Invalid("domain", "is missing")

@@ -18,8 +18,7 @@
 // treats others. A refusal of the test's sender, or because the recipient's domain receives no mail, says nothing
 // about relaying.
 //
-// # How it is built
+// # Load on the servers
 //
-// Package smtp talks to the servers, probe.go decides which commands to send, digest sums up the outcome of each
-// server as a fate, and the rules judge servers by it. At most two connections to a host are open at a time.
+// At most two connections to a host are open at a time.
 package smtpcheck

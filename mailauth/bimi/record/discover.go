@@ -21,10 +21,11 @@ const DefaultSelector = "default"
 // Node is the label between the selector and the domain in the name of a record.
 const Node = "_bimi"
 
-// The bounds of a discovery.
+// Timeout bounds the wait for the answers of a discovery.
+const Timeout = 10 * time.Second
+
+// Further bounds of a discovery.
 const (
-	// Timeout bounds the wait for answers.
-	Timeout = 10 * time.Second
 	// maxPlaces bounds the names that are queried: as many as a receiver may query to find the organizational domain
 	// (RFC 9989 section 4.10).
 	maxPlaces = policy.MaxQueries
@@ -48,7 +49,7 @@ type Discovery struct {
 	Places   []Place // that of the domain, then those of its parents
 }
 
-// Name is where the record of a domain is, without a final dot.
+// Name returns the name of the record of a domain, without a final dot.
 func Name(selector diag.Selector, domain string) string {
 	return selector.String() + "." + Node + "." + domain
 }
@@ -148,7 +149,7 @@ func names(text string) bool {
 	return strings.HasPrefix(strings.ToLower(l.Value), "http") || strings.HasPrefix(strings.ToLower(a.Value), "http")
 }
 
-// At returns the place of a domain, or nil if that is not a parent of the requested one.
+// At returns the place of a domain, or nil if it is neither the requested one nor one of its parents.
 func (d *Discovery) At(domain string) *Place {
 	for i := range d.Places {
 		if d.Places[i].Domain == domain {
@@ -180,7 +181,7 @@ func (d *Discovery) Applies(organizational string) (*Place, error) {
 	return nil, nil
 }
 
-// Organizational is the organizational domain by the list of public suffixes.
+// Organizational returns the organizational domain by the public suffix list.
 func (d *Discovery) Organizational() string {
 	return policy.PublicSuffixOrganizational(d.Domain.String())
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 )
 
-// Format is that of the record (section 4.3 of the draft): the tags of DKIM. A name in capitals is read, and is a fault
-// ([BadCase]): names are case-sensitive (RFC 6376 section 3.2), and receivers must not correct capitalization.
+// Format is that of the record (section 4.3 of the draft): the tags of DKIM. A name in capitals is accepted and reported
+// as a fault ([BadCase]): names are case-sensitive (RFC 6376 section 3.2), and receivers must not correct capitalization.
 var Format = taglist.Format{
 	Protocol: "BIMI", Version: "BIMI1", Readers: "Receivers", FoldNames: true,
 	Tags: []taglist.Definition{
@@ -43,8 +43,8 @@ func (AvatarPreference) Values() []string { return kit.Values(Brand, Personal) }
 
 // The kinds of faults in the values of tags, in addition to those of [taglist].
 const (
-	NoLocation   taglist.Kind = "no l"
-	BadCase      taglist.Kind = "case"
+	NoLocation   taglist.Kind = "no l" // there is no tag l
+	BadCase      taglist.Kind = "case" // a name of a tag in capitals
 	badLocation  taglist.Kind = "l"
 	badAuthority taglist.Kind = "a"
 	BadAvatar    taglist.Kind = "avp" // harmless: receivers ignore the tag

@@ -52,8 +52,8 @@ type Extension struct{ Name, Definition string }
 
 // A Record counts messages from one address with the same results.
 //
-// Domains are in lower case without a final dot, results and dispositions in lower case and in the words of
-// RFC 9990; a value outside of these words is kept, and a Fault tells it.
+// Domains are in lower case without a final dot, results and dispositions in lower case and in the words of RFC 9990;
+// another value is kept, and a Fault reports it.
 type Record struct {
 	Report int // number of its report in the file, from 0
 	Number int // from 1, in the order of the file
@@ -61,7 +61,7 @@ type Record struct {
 	// Policy is the policy of the report; nil if the record precedes policy_published. It must not be changed.
 	Policy *Policy
 
-	SourceIP   netip.Addr // the zero Addr if SourceText is no address; never mapped to IPv6, without zone
+	SourceIP   netip.Addr // the zero Addr if SourceText is not an address; never mapped to IPv6, without zone
 	SourceText string     // as written
 	Count      int64      // messages, never negative
 
@@ -150,8 +150,9 @@ const (
 	overrideOther       OverrideType = "other"
 )
 
-// The limits of Read. Data over the first five is a [LimitError]. Of all reports together 200,000 records are read, of
-// an element 4096 bytes and of a record 100 results; what is beyond is left out, and a Fault says so.
+// The limits of Read. A file of more than MaxSent bytes is a [LimitError], and so is one that expands to more than 100
+// MiB or 200 times its size, or has more than 1000 files or 500 reports. Of all reports together 200,000 records are
+// read, of an element 4096 bytes and of a record 100 results; the rest is left out, and a Fault says so.
 const (
 	MaxSent     = 10 << 20  // bytes of a file
 	maxExpanded = 100 << 20 // bytes of all that is in it, expanded
@@ -184,11 +185,11 @@ type File struct {
 	Unread []string
 }
 
-// Read finds the aggregate reports in a file, and calls each for each record as it is read. The file may be XML,
-// or that in gzip, zip or tar, or a message with such attachments, or a mail box of messages (RFC 4155), also in one
-// another, and several of them one behind the other, as cat and zcat write them; what it is decides its content, not
-// its name. The error says what the file is instead if there is no report
-// in it, and is a [LimitError] if it is too large; an error of each ends it and is returned.
+// Read finds the aggregate reports in a file, and calls each for each record as it is read. The file may be XML, a
+// gzip, zip or tar file of it, a message with such attachments, or a mailbox of such messages (RFC 4155), nested in
+// each other, or several of them concatenated, as cat and zcat write them. Its content decides what it is, not its
+// name. The error says what the file is instead if there is no report in it, and is a [LimitError] if it is too large;
+// an error of each ends it and is returned.
 //
 // The Record is reused for the next one: callers must copy the lists that they keep, but not the strings. Metadata and
 // policy may follow the records, and are complete when Read returns; a Record holds the policy if it came before. If

@@ -76,8 +76,9 @@ var (
 	mailtoLike = kit.Regexp(`(?i)(?:[\s,]*mailto\s*[:=]+\s*(?://)?<?)+`)
 )
 
-// RestoreURIs reads the destinations that were meant by a text, whatever separates them, without a size limit: bare
-// addresses become URIs of mailto, and words for no destination are left out. It reports false if one cannot be read.
+// RestoreURIs returns the destinations that a text was meant to name, whatever separates them, without size limits:
+// bare addresses become mailto URIs, and words that mean no destination are left out. It reports false if one cannot
+// be read.
 func RestoreURIs(value string) (list []string, ok bool) {
 	ok = true
 	value = schemeLike().ReplaceAllStringFunc(value, func(found string) string {
@@ -111,7 +112,7 @@ func RestoreURIs(value string) (list []string, ok bool) {
 // withSemicolon finds a scheme of mail addresses with a semicolon behind it, which ends the tag.
 var withSemicolon = kit.Regexp(`(?i)([=,\s])([a-z_-]{3,9})\s*;\s*([^\s;,@=:]+@)`)
 
-// RestoreColons writes a colon behind each scheme of mail addresses that has a semicolon there.
+// RestoreColons replaces the semicolon after a mailto scheme, a common typing error, by a colon.
 func RestoreColons(record string) string {
 	return withSemicolon().ReplaceAllStringFunc(record, func(found string) string {
 		m := withSemicolon().FindStringSubmatch(found)

@@ -19,14 +19,14 @@ const (
 // Values lists the standards.
 func (Standard) Values() []string { return kit.Values(RFC7489, RFC9989) }
 
-// Policies are those for a domain and for what is below it.
+// Policies are the policies for a domain and for its subdomains.
 type Policies struct {
 	Domain      Policy // of the domain itself
 	Subdomain   Policy // of subdomains that exist and have no record
 	Nonexistent Policy // of subdomains that do not exist
 }
 
-// Lowered lowers each of them by one level.
+// Lowered returns the policies, each one level lower.
 func (p Policies) Lowered() Policies {
 	return Policies{p.Domain.Lowered(), p.Subdomain.Lowered(), p.Nonexistent.Lowered()}
 }

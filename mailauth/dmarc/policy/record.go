@@ -62,7 +62,7 @@ func (Policy) Values() []string { return kit.Values(None, Quarantine, Reject) }
 // Level orders policies by strictness: 0 is none, or no policy at all.
 func (p Policy) Level() int { return max(0, slices.Index(p.Values(), string(p))) }
 
-// Lowered is the policy that receivers apply under t=y, and to the rest of the mail under pct: one level below
+// Lowered returns the policy that receivers apply under t=y, and to the rest of the mail under pct: one level below
 // (RFC 9989 section 4.7, RFC 7489 section 6.6.4).
 func (p Policy) Lowered() Policy {
 	if p.Level() == 0 {

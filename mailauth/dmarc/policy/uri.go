@@ -267,8 +267,8 @@ func (c *Consent) ForAll() bool {
 	return slices.ContainsFunc(c.Wildcard.Records, func(r *dns.TXT) bool { return Format.Is(dnsmsg.TXT(r)) })
 }
 
-// Overrides lists the URIs that replace those of the record, and reports whether they lie at the same host, as they
-// must (RFC 9990 section 4, step 9).
+// Overrides lists the URIs that replace those of the record, and reports whether they have the same host, as they must
+// (RFC 9990 section 4, step 9).
 func (c *Consent) Overrides() (list []string, allowed bool) {
 	allowed = true
 	for _, text := range c.records() {

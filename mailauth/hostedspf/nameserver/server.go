@@ -30,8 +30,8 @@ type Config struct {
 	// Rate is how many answers per second about one name each network of clients gets by datagram. 0 means
 	// [DefaultRate], and less than 0 no limit. Clients with a DNS cookie of this server (RFC 7873) are not limited.
 	Rate int
-	// Admit decides about connections, for programs that bound those of the networks of clients: ok is false where there
-	// are too many, otherwise leave is called at the end. If nil, there are 1024 at most, and 16 of a host.
+	// Admit, if set, decides whether to accept a connection from an address, for programs with limits of their own;
+	// leave is called when an accepted one ends. If nil, at most 1024 connections are open, and 16 per address.
 	Admit func(netip.Addr) (leave func(), ok bool)
 	// Secondaries are name servers that fetch the zone from this one (RFC 5936) and are notified of changes (RFC
 	// 1996). They cannot answer for sets of addresses: then the zone must not contain profiles that need these.
@@ -112,8 +112,8 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	return s, nil
 }
 
-// Listen answers on an address, by UDP and TCP, until [Server.Shutdown]. Port 0 means any that is free.
-// Changes of the store are served within poll, or within minutes if it is huge.
+// Listen answers on an address, by UDP and TCP, until [Server.Shutdown]. Port 0 means any that is free. Changes of the
+// store are served within a second, or within minutes if it is huge.
 func Listen(ctx context.Context, address string, c Config) (*Server, error) {
 	s, err := New(ctx, c)
 	if err != nil {
@@ -281,7 +281,7 @@ func (s *Server) observe(outcome string) {
 	}
 }
 
-// Addr is the address that is listened on, such as 127.0.0.1:53.
+// Addr returns the address that is listened on, such as 127.0.0.1:53.
 func (s *Server) Addr() string { return s.address }
 
 // Records returns the number of records that are being served.

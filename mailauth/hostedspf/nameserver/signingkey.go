@@ -125,7 +125,7 @@ func (k SigningKey) Write(dir string) (string, error) {
 	return base + ".private", nil
 }
 
-// DS is the record that the parent zone is to publish for the key, as a line of a zone file.
+// DS returns the record that the parent zone is to publish for the key, as a line of a zone file.
 func (k SigningKey) DS() string {
 	ds := dnssec.NewDS(k.public)
 	return strings.ReplaceAll(ds.String(), "\t", " ")

@@ -104,8 +104,8 @@ func (s *Server) digest(records []published, now, next time.Time) (sum [sha256.S
 	return sum, next
 }
 
-// Updated returns when the served records were last known to be the published ones. If that is more than some seconds
-// ago, the store fails.
+// Updated returns when the served records were last known to be the published ones. If that is more than a few seconds
+// ago, the store is failing.
 func (s *Server) Updated() time.Time { return time.UnixMicro(s.source.read.Load()) }
 
 // head returns the first record of a profile to serve: with secondaries, new parts are served ahead of the record

@@ -103,7 +103,7 @@ func TestVerdicts(t *testing.T) {
 	require.False(t, report.DNSLookups.Exceeded, "%d", report.DNSLookups.Count)
 }
 
-// senders returns addresses at and around the edges of the authorised networks, and some at random.
+// senders returns addresses at and around the edges of the authorized networks, and some at random.
 func senders() (list []netip.Addr) {
 	for _, text := range []string{
 		"192.0.2.1", "192.0.2.7", "203.0.113.80", "203.0.113.81", "198.51.100.0", "198.51.100.9", "198.51.100.127",

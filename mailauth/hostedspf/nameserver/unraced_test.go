@@ -22,7 +22,7 @@ import (
 
 // Whatever is published in whatever order, and whichever versions of its records resolvers have cached: a
 // message gets the result of one of the versions that were published within a lifetime, and so passes if its sender is
-// authorised by all of them. No mixture of versions ends in an error.
+// authorized by all of them. No mixture of versions ends in an error.
 func TestMixturesOfVersions(t *testing.T) {
 	mixed, sets, changes := 0, 0, 0
 	key, err := NewSigningKey(testZone().Name)

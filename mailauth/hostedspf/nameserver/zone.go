@@ -20,7 +20,7 @@ import (
 
 const (
 	// DefaultTTL is how long a published record may be kept by resolvers. It is short, because a new address of a
-	// provider must soon be authorised everywhere, and a query every five minutes from each resolver costs little.
+	// provider must soon be authorized everywhere, and a query every five minutes from each resolver costs little.
 	DefaultTTL = 5 * time.Minute
 	// zoneTTL is the TTL of records that seldom change: SOA, NS, and the addresses of name servers.
 	zoneTTL = time.Hour

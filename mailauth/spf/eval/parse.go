@@ -267,7 +267,7 @@ func (p *parser) glued(t *Term) bool {
 	return true
 }
 
-// CutAll cuts the signed all from the end of a term.
+// CutAll cuts all with its qualifier from the end of a term that lacks a space before it: mx from mx-all.
 func CutAll(raw string) (head string, ok bool) {
 	n := len(raw) - len("-all")
 	if n < 1 || !strings.EqualFold(raw[n+1:], "all") || strings.IndexByte("+-~?", raw[n]) < 0 {

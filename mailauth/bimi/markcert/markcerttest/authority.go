@@ -118,7 +118,7 @@ func (a *Authority) Certificate(m Mark) (*x509.Certificate, error) {
 // Issue issues a certificate, as the text that is published: without the root.
 func (a *Authority) Issue(m Mark) string { return PEM(must(a.Certificate(m)), a.Intermediate) }
 
-// Files are the lists that make an environment trust the authority and its log.
+// Files returns the lists that make an environment trust the authority and its log.
 func (a *Authority) Files() fstest.MapFS {
 	spki := must(x509.MarshalPKIXPublicKey(a.log.Public()))
 	logs := fmt.Sprintf(`{"operators":[{"name":"markcerttest","logs":[{"description":"markcerttest Log","key":%q}]}]}`,
@@ -252,7 +252,7 @@ func Image(svg string) Details {
 	return Details{"image/svg+xml", Sum(svg), "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(zipped.Bytes())}
 }
 
-// Sum is the hash of an image.
+// Sum returns the SHA-256 of an image.
 func Sum(svg string) []byte {
 	sum := sha256.Sum256([]byte(svg))
 	return sum[:]
