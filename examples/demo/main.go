@@ -5,6 +5,7 @@
 //	go run ./examples/demo                          serves on 127.0.0.1:8089 and says where to begin
 //	go run ./examples/demo -tour                    and prints a call of each operation
 //	go run ./examples/demo -listen 127.0.0.1:9000
+//	eval "$(go run ./examples/demo -background)"    serves in the background, and sets DIAG_SERVER and DIAG_KEY
 //	go run ./examples/demo -once                    takes the tour by itself, and ends
 //
 // The Internet is in the package internet, what there is to see in tour.txt.
@@ -38,11 +39,22 @@ import (
 func main() {
 	listen := flag.String("listen", "127.0.0.1:8089", "address to serve on")
 	once := flag.Bool("once", false, "take the tour, and end")
+	background := flag.Bool("background", false, "serve in the background, and print commands that set DIAG_SERVER and DIAG_KEY")
 	listTour := flag.Bool("tour", false, "print a call of each operation")
 	operator := flag.Bool("operator", false, "let the owner void and credit invoices, as the operator of a server can")
 	flag.Parse()
-	ctx, end := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer end()
+	if *background {
+		if err := startInBackground(os.Stdout, os.Stderr); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	ctx := context.Background()
+	if !signal.Ignored(os.Interrupt) {
+		var end context.CancelFunc
+		ctx, end = signal.NotifyContext(ctx, os.Interrupt)
+		defer end()
+	}
 	if *once {
 		*listen = "127.0.0.1:0"
 	}
