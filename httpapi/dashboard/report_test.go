@@ -67,7 +67,7 @@ func TestDomainReport(t *testing.T) {
 	assert.Equal(t, "v=spf1 mx include:_spf.shop.example ~all", first.Find(".record pre").Text())
 	assert.Equal(t, 1, first.Find("button[data-copy]").Length())
 	assert.Contains(t, first.Text(), "In place of v=spf1 mx include:_spf.shop.example include:_spf.gone.example ~all")
-	assert.Contains(t, first.Find(".after").Text(), "Left afterwards: 4 errors, 19 warnings")
+	assert.Contains(t, first.Find(".after").Text(), "Remaining afterwards: 4 errors, 19 warnings")
 	sts := page.Find(".tasks > li").Eq(slices.Index(want, "No MTA-STS record")).Find(".place")
 	require.Equal(t, 2, sts.Length())
 	assert.Equal(t, "File https://mta-sts.harbour.example/.well-known/mta-sts.txt", sts.First().Text())
@@ -84,7 +84,7 @@ func TestDomainReport(t *testing.T) {
 	assert.Equal(t, []string{"Mail", "DNS and registration", "Web"}, page.texts("[aria-labelledby=parts] h3"))
 	assert.Contains(t, page.texts(".part")[0], "recordv=spf1")
 	sections := page.texts("main h2")
-	assert.Equal(t, []string{"What is wrong, and what to do", "What ends when", "Checks", "History", "Records", "Settings"},
+	assert.Equal(t, []string{"What is wrong, and what to do", "Expiry dates", "Checks", "History", "Records", "Settings"},
 		sections)
 }
 

@@ -32,7 +32,7 @@ func TestFindingPages(t *testing.T) {
 	}
 	require.Greater(t, seen, 60)
 	text := parse(t, get(s, "GET", "/docs/findings/spf.lookups.exceeded").Body.String()).all("main")[0].text()
-	for _, want := range []string{"It does not work at all. Consequence: receivers may refuse mail from the domain.",
+	for _, want := range []string{"The set-up does not work at all, or others can abuse it. Consequence: receivers may refuse mail from the domain.",
 		"the score is at most 39", "RFC 7208 section 4.6.4", "spf.lookups.near"} {
 		assert.Contains(t, text, want)
 	}
