@@ -147,7 +147,8 @@ var registrationRules = rule.Rules[*evidence]{{
 	Fails:       younger(0, newDomain),
 }, {
 	Code: "phishing.registration.young", Severity: diag.Info, Weight: 12,
-	Title: "Domain is less than half a year old", Requirement: "The domain is half a year old or new",
+	Title: "Domain is less than half a year old", Requirement: "The domain is older than half a year, or newer than " +
+		"30 days",
 	When:  func(e *evidence) bool { return known(e, true) },
 	Fails: younger(newDomain, youngDomain),
 }}

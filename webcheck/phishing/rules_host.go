@@ -40,7 +40,8 @@ var hostRules = rule.Rules[*anatomy]{{
 }, {
 	Code: "phishing.host.ip_address.disguised", Severity: diag.Error, Weight: 60, Ref: "RFC 3986 section 7.4",
 	Title: "IP address in disguise", Requirement: "An IP address is written as usual",
-	When: func(a *anatomy) bool { return a.domain.IsZero() },
+	Advice: "Do not open it: an honest site has no reason to hide its address.",
+	When:   func(a *anatomy) bool { return a.domain.IsZero() },
 	Fails: func(a *anatomy) rule.Failures {
 		host, _, _ := strings.Cut(a.written, ":")
 		_, err := netip.ParseAddr(host)
@@ -159,7 +160,8 @@ var hostRules = rule.Rules[*anatomy]{{
 }, {
 	Code: "phishing.host.mixed_scripts", Severity: diag.Error, Weight: 45, Ref: "UTS #39 section 5.2",
 	Title: "Host mixes scripts that look alike", Requirement: "The host does not mix scripts",
-	When: named,
+	Advice: "Do not enter anything there: the host is not the one that its letters suggest.",
+	When:   named,
 	Fails: func(a *anatomy) rule.Failures {
 		if a.unicode == a.domain.String() {
 			return nil

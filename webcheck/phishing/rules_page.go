@@ -122,7 +122,8 @@ var contentRules = rule.Rules[*evidence]{{
 }, {
 	Code: "phishing.page.password.foreign", Severity: diag.Warning, Weight: 35,
 	Title: "Password is sent to another site", Requirement: "No password is sent to another site",
-	When: func(e *evidence) bool { return read(e) && e.asksPassword() },
+	Advice: "Do not enter a password there unless you know why it goes to the other site.",
+	When:   func(e *evidence) bool { return read(e) && e.asksPassword() },
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailEach(e.passwordForms(), func(f Form) rule.Failures {
 			if f.ActionHost == "" || !e.foreign(f.ActionHost) || e.targets.Owner(f.ActionHost) != nil {
@@ -135,7 +136,8 @@ var contentRules = rule.Rules[*evidence]{{
 }, {
 	Code: "phishing.page.password.nowhere", Severity: diag.Warning, Weight: 20,
 	Title: "Password form submits by other means than HTTP", Requirement: "Passwords are sent over HTTP",
-	When: func(e *evidence) bool { return read(e) && e.asksPassword() },
+	Advice: "Do not enter a password there: nobody can tell where it goes.",
+	When:   func(e *evidence) bool { return read(e) && e.asksPassword() },
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailEach(e.passwordForms(), func(f Form) rule.Failures {
 			return rule.FailIf(f.ActionHost == "",
@@ -145,7 +147,8 @@ var contentRules = rule.Rules[*evidence]{{
 }, {
 	Code: "phishing.page.password.insecure", Severity: diag.Warning, Weight: 35, Ref: "RFC 9110 section 17.1",
 	Title: "Password is sent without encryption", Requirement: "Passwords are sent with encryption",
-	When: func(e *evidence) bool { return e.page != nil && e.asksPassword() },
+	Advice: "Do not enter a password there: anyone on the network path can read it.",
+	When:   func(e *evidence) bool { return e.page != nil && e.asksPassword() },
 	Fails: func(e *evidence) rule.Failures {
 		if e.site.URL.Scheme() == "http" {
 			return rule.Fail("The page asks for a password and was served over http.")
@@ -186,7 +189,8 @@ var contentRules = rule.Rules[*evidence]{{
 }, {
 	Code: "phishing.page.exfiltration", Severity: diag.Error, Weight: 50,
 	Title: "Page sends data to a chat or form service", Requirement: "The page sends to no chat or form service",
-	When: asksSecret,
+	Advice: "Do not enter anything there: what is typed goes to a third party.",
+	When:   asksSecret,
 	Fails: func(e *evidence) rule.Failures {
 		found := exfiltrates().Find(e.body)
 		return rule.FailIf(found != nil,

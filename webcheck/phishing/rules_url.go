@@ -34,7 +34,7 @@ var urlRules = rule.Rules[*anatomy]{{
 }, {
 	Code: "phishing.url.userinfo", Severity: diag.Error, Weight: 50, Ref: "RFC 3986 section 7.6",
 	Title: "User name in front of the host", Requirement: "No user name precedes the host",
-	Advice: "Read the host behind the last at sign: that is where the link leads.",
+	Advice: "Read the host after the last at sign: that is where the link leads.",
 	Fails: func(a *anatomy) rule.Failures {
 		return rule.FailIf(a.userinfo != "", "%q before the at sign is not part of the host; the link leads to %s.",
 			phrase.Quote(a.userinfo), a.url.Host())
@@ -65,6 +65,7 @@ var urlRules = rule.Rules[*anatomy]{{
 }, {
 	Code: "phishing.url.data_uri", Severity: diag.Error, Weight: 60, Ref: "RFC 2397 section 5",
 	Title: "URL carries a whole document", Requirement: "The URL carries no document",
+	Advice: "Do not enter anything there: the document comes from the sender of the link, not from a site.",
 	Fails: having(func(a *anatomy) string { return dataURI().FindString(plain(a.raw)) },
 		"The URL contains a data URI (%s…): a document made by the sender."),
 }}
