@@ -161,7 +161,7 @@ func (e *Env) TLSConfig(serverName string) *tls.Config {
 		ServerName: strings.TrimSuffix(serverName, "."),
 		RootCAs:    e.Roots,
 		Time:       e.Now,
-		MinVersion: tls.VersionTLS12, // RFC 8996 section 2
+		MinVersion: tls.VersionTLS12, // RFC 8996 sections 4 and 5
 	}
 }
 

@@ -195,7 +195,7 @@ func (s *jsonScanner) explainComma(open byte, end int) error {
 	case r == ':' && open == '[':
 		return failJSON(s.pos, "an array has no names; write { and } around its members instead of [ and ]")
 	case r == ':':
-		return failJSON(s.pos, "a member has one colon, behind its name; remove this one")
+		return failJSON(s.pos, "a member has one colon, after its name; remove this one")
 	case end == s.pos && s.text[end-1] == '"' && continuesWord(rest[0]):
 		return failJSON(s.pos, `text follows the closing quote; write \" for a quote in a string, or a comma before the next`)
 	case strings.ContainsRune(`"{[-`, r) || continuesWord(rest[0]):

@@ -238,8 +238,8 @@ func (d *denials) nodata(n name, rrtype uint16) statusCause {
 		return p.without()
 	})
 	if wildcard := d.nsec.emptyWildcard(n); f.why != nil && f.why.Code == codeDenialIncomplete && wildcard != "" {
-		f.why.Message = fmt.Sprintf("The NSEC records do not prove that there is no %s: the wildcard %s exists, for there "+
-			"are names below it, and the record that proves that it has no records is missing", what, wildcard)
+		f.why.Message = fmt.Sprintf("The NSEC records do not prove that there is no %s: the wildcard %s exists, because "+
+			"there are names below it, and the record that proves that it has no records is missing", what, wildcard)
 		f.why.advice = "Update the name servers, sign the zone with NSEC3, or give the wildcard a record: they leave an " +
 			"NSEC record out, as BIND 9.18 and Knot DNS 3.2 do, where a wildcard exists because of names below it alone."
 	}

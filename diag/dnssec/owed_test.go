@@ -92,7 +92,7 @@ func TestHalfProvenWildcard(t *testing.T) {
 	f := newFarm(t)
 	f.edit("x.w.zone.test.", dns.TypeA, func(m *dns.Msg) { m.Ns = emptyWildcard(f)[:2] })
 	r := f.validate("x.w.zone.test.", dns.TypeA)
-	require.Contains(t, r.Failure.Message, "the wildcard *.w.zone.test exists, for there are names below it")
+	require.Contains(t, r.Failure.Message, "the wildcard *.w.zone.test exists, because there are names below it")
 	require.Contains(t, rules.Judge(r, texts).Findings[0].Advice, "sign the zone with NSEC3")
 }
 

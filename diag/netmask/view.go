@@ -22,8 +22,8 @@ func (r *Report) View() *view.View {
 	v.Fact("addresses", fmt.Sprint(r.AddressCount))
 	v.Fact("kind", fmt.Sprintf("%s, class %s", strings.ReplaceAll(string(r.Scope), "_", "-"), r.Class))
 	v.Fact("reverse zone", phrase.Series(r.ReverseZones, 3))
-	v.Fact("address", cmp.Or(view.TextIf(r.IsNetworkAddress, "names the network, and is no host"),
-		view.TextIf(r.IsBroadcastAddress, "is the broadcast address, and no host")))
+	v.Fact("address", cmp.Or(view.TextIf(r.IsNetworkAddress, "names the network, and is not a host"),
+		view.TextIf(r.IsBroadcastAddress, "is the broadcast address, and not a host")))
 	d := v.Rows(view.Table, "Bits", "", "bits", "hexadecimal", "decimal")
 	d.Row("address", r.Binary.IP, r.Hex.IP, fmt.Sprint(r.Decimal.IP))
 	d.Row("netmask", r.Binary.Netmask, r.Hex.Netmask, "")

@@ -232,13 +232,13 @@ func ParseDelegation(ctx context.Context, env *diag.Env, zone string, servers, d
 		host, address, with := strings.Cut(strings.TrimSpace(text), "/")
 		name, err := diag.ParseDomain(host)
 		if err != nil {
-			return d, input.Invalid("ns", "%.100q is no name server, such as ns1.example.net/192.0.2.1", text)
+			return d, input.Invalid("ns", "%.100q is not a name server, such as ns1.example.net/192.0.2.1", text)
 		}
 		addrs := []netip.Addr{}
 		if addr, err := netip.ParseAddr(address); err == nil && addr.Zone() == "" {
 			addrs = append(addrs, addr.Unmap())
 		} else if with {
-			return d, input.Invalid("ns", "%.100q is no address, such as 192.0.2.1", address)
+			return d, input.Invalid("ns", "%.100q is not an address, such as 192.0.2.1", address)
 		} else if addrs = diag.LookupAddresses(ctx, env, name.FQDN()).All(); len(addrs) == 0 {
 			return d, input.Invalid("ns", "%s has no address: add it, as in %s/192.0.2.1", name, name)
 		}
@@ -253,7 +253,8 @@ func ParseDelegation(ctx context.Context, env *diag.Env, zone string, servers, d
 		rr, err := dns.NewRR(fmt.Sprintf("%s 3600 IN DS %s", d.Zone, text))
 		record, ok := rr.(*dns.DS)
 		if err != nil || !ok || strings.ContainsAny(text, "\n;") {
-			return d, input.Invalid("ds", "%.100q is no DS record, such as 12345 13 2 and the digest in hexadecimal", text)
+			return d, input.Invalid("ds", "%.100q is not a DS record, such as 12345 13 2 and the digest in "+
+				"hexadecimal", text)
 		}
 		d.DS = append(d.DS, record)
 	}

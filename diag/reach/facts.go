@@ -44,7 +44,7 @@ const (
 	NotHTTP          rule.Fact = "answer is not HTTP"              // RFC 9112 section 2.1
 	BadLine          rule.Fact = "malformed header line"           // clients skip or refuse it, see [fetch.HeadFault]
 	LongRedirect     rule.Fact = "redirect beyond our limit"       // to a URL of more than [input.MaxURL] octets
-	OldTLS           rule.Fact = "obsolete TLS version"            // RFC 8996 section 1
+	OldTLS           rule.Fact = "obsolete TLS version"            // RFC 8996 sections 4 and 5
 	MXLiteral        rule.Fact = "MX record names an IP address"   // RFC 5321 section 5.1
 	NullMXBeside     rule.Fact = "null MX beside other MX records" // RFC 7505 section 3
 	SignatureEnds    rule.Fact = "DNSSEC signature ends soon"      // less than an eighth of its validity is left
@@ -322,7 +322,7 @@ var served = map[rule.Fact]serverFact{
 		},
 	},
 	LongRedirect: {
-		title: "Redirect is longer than what is checked", requirement: "Every redirect is as short as what is checked",
+		title: "Redirect is too long to be checked", requirement: "Every redirect is short enough to be checked",
 		ref: "RFC 9110 section 4.1",
 		advice: "Open the URL in a browser to see where it leads. Keep URLs below 8,000 octets: many clients and " +
 			"servers take " +
@@ -340,7 +340,7 @@ var served = map[rule.Fact]serverFact{
 	},
 	OldTLS: {
 		title: "{Host} uses an obsolete TLS version", requirement: "The {host} uses TLS 1.2 or later",
-		ref: "RFC 8996 section 1", advice: "Enable TLS 1.2 and 1.3: current clients refuse older versions.",
+		ref: "RFC 8996 sections 4 and 5", advice: "Enable TLS 1.2 and 1.3: current clients refuse older versions.",
 		reads: SourceServer, applies: secured,
 		fails: func(s *Observation) rule.Failures {
 			return rule.FailEach(s.TLS, func(t *pki.TLS) rule.Failures {

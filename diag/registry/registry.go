@@ -255,7 +255,7 @@ func (Protocol) Values() []string { return kit.Values(rdap, WHOIS) }
 type Registrar struct {
 	Name       string `json:"name,omitempty" doc:"name"`
 	IANAID     string `json:"iana_id,omitempty" doc:"number in the registry of IANA" example:"292"`
-	URL        string `json:"url,omitempty" doc:"web site"`
+	URL        string `json:"url,omitempty" doc:"website"`
 	AbuseEmail string `json:"abuse_email,omitempty" doc:"where to report abuse"`
 	AbusePhone string `json:"abuse_phone,omitempty" doc:"where to report abuse"`
 }

@@ -57,7 +57,7 @@ var domainRules = rule.Rules[*domainEvidence]{{
 		return rule.Fail("The registry says that %s cannot be registered.", e.name)
 	},
 }, {
-	Code: "rdap.domain.suffix", Severity: diag.Info, Ref: "RFC 9499 section 2",
+	Code: "rdap.domain.suffix", Severity: diag.Info, Ref: "RFC 9499 section 9",
 	Title: "Name is a public suffix", Requirement: "The name is not a public suffix",
 	Advice: "Look up a domain registered under it.",
 	Fails: func(e *domainEvidence) rule.Failures {
@@ -338,8 +338,9 @@ var ipRules = rule.Rules[*ipEvidence]{{
 }, {
 	Code: "ipwhois.address.service", Severity: diag.Info, Ref: "RFC 6890 section 2.2",
 	Title: "Address of a special-purpose service", Requirement: "The address is not that of a special-purpose service",
-	Advice: "Ask the operator of the network that answers near you: many announce the address, not its holder alone.",
-	When:   (*ipEvidence).asked,
+	Advice: "Ask the operator of the network that answers near you: many networks announce the address, not only " +
+		"that of its holder.",
+	When: (*ipEvidence).asked,
 	Fails: func(e *ipEvidence) rule.Failures {
 		if e.purpose == nil || e.outcome == absent {
 			return nil

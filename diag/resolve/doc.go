@@ -12,7 +12,7 @@
 //
 // Reverse lookups use PTR records under in-addr.arpa and ip6.arpa (RFC 1035 section 3.5). The holder of an address
 // may publish any name there, so a name counts only if its own addresses include that address: forward-confirmed
-// reverse DNS (RFC 8499 section 7).
+// reverse DNS (RFC 9499 section 7).
 //
 // # How to use it
 //

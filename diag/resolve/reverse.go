@@ -219,7 +219,7 @@ var reverseRules = rule.Rules[*reverseEvidence]{{
 		return "is not a valid host name", err != nil
 	}),
 }, {
-	Code: "reverse.hostname.generic", Severity: diag.Info, Ref: "RFC 8499 section 7",
+	Code: "reverse.hostname.generic", Severity: diag.Info, Ref: "RFC 9499 section 7",
 	Title: "Generic host name", Requirement: "The host names are not generic",
 	Advice: "Ask your provider for a PTR record with a name of your own if the host sends mail: this one looks dynamic.",
 	When:   named, Fails: eachHost(func(e *reverseEvidence, host string) (string, bool) { return generic(host, e.ip) }),
@@ -235,7 +235,7 @@ var reverseRules = rule.Rules[*reverseEvidence]{{
 		}).Joined()
 	},
 }, {
-	Code: "reverse.forward.unconfirmed", Severity: diag.Warning, Ref: "RFC 1912 section 2.1, RFC 8499 section 7",
+	Code: "reverse.forward.unconfirmed", Severity: diag.Warning, Ref: "RFC 1912 section 2.1, RFC 9499 section 7",
 	Title: "Reverse DNS not forward-confirmed", Requirement: "A host name resolves to the address",
 	Advice: "Add an A or AAAA record with this address to the host name, or correct the PTR record.",
 	When:   func(e *reverseEvidence) bool { return verified(e) && !e.unsure() },

@@ -225,7 +225,7 @@ var answerRules = rule.Rules[*evidence]{{
 	Advice: "Ask with recursion desired: the server has not cached the answer, or is not responsible for the name.",
 	When:   func(e *evidence) bool { return succeeded(e) && !e.request.recursive() },
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(!resolved(e) && !refers(e), "The reply about %s %s is empty, and is no authoritative one.",
+		return rule.FailIf(!resolved(e) && !refers(e), "The reply about %s %s is empty, and is not authoritative.",
 			e.request.Name, e.request.Type)
 	},
 }, {

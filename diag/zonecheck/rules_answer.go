@@ -130,8 +130,8 @@ var answerRules = rule.Rules[*evidence]{{
 	Ref:         "RFC 2308 section 5, RFC 8020 section 2",
 	Title:       "NXDOMAIN for record types of a name that exists",
 	Requirement: "No name server answers NXDOMAIN for record types of a name that exists",
-	Advice: "Replace the server software, or the load balancer in front of it: of a name that exists it must answer " +
-		"NOERROR for every type.",
+	Advice: "Replace the server software, or the load balancer in front of it: it must answer NOERROR for every " +
+		"type of a name that exists.",
 	Fails: answering(answer("NXDOMAIN"), wording{
 		always: "the name exists, and resolvers that meet this answer deny all its records"}),
 }, {

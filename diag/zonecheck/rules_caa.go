@@ -37,11 +37,12 @@ var caaRules = rule.Rules[*evidence]{{
 	}),
 }, {
 	Code: "zone.caa.tag", Severity: diag.Warning, Weight: 1, Ref: "RFC 8659 section 4.1",
-	Title: "CAA record with a misspelt tag", Requirement: "The tags of the CAA records are spelt as registered",
+	Title: "CAA record with a misspelled tag", Requirement: "The tags of the CAA records are spelled as registered",
 	Advice: "Correct the tag of the CAA record.", Fails: eachCAA((*evidence).misspeltCAA),
 }, {
 	Code: "zone.caa.issuer", Severity: diag.Warning, Weight: 1, Ref: "RFC 8659 section 4.2",
-	Title: "CAA record that authorizes nobody by mistake", Requirement: "The CAA records name their authorities rightly",
+	Title: "CAA record that authorizes nobody by mistake", Requirement: "The CAA records name their authorities " +
+		"correctly",
 	Advice: "Write the domain of the authority alone, such as letsencrypt.org, and parameters as name=value after a " +
 		"semicolon.",
 	Fails: eachCAA((*evidence).unusableIssuer),
@@ -207,7 +208,7 @@ func (e *evidence) unusableIssuer(r *dns.CAA) (text, advice string) {
 	return text, advice
 }
 
-// correctedIssuer is the value that was meant by one that is no domain: that of a known authority.
+// correctedIssuer is the value that was meant by one that is not a domain name: that of a known authority.
 func correctedIssuer(value string) (string, bool) {
 	domain, parameters, has := strings.Cut(value, ";")
 	if _, scheme, found := strings.Cut(domain, "://"); found {

@@ -143,8 +143,8 @@ var glueRules = rule.Rules[*evidence]{{
 	},
 }, {
 	Code: "zone.glue.missing", Severity: diag.Error, Weight: 5, Reads: []rule.Source{parents},
-	Ref:   "Zonemaster DELEGATION07, RFC 9471 section 2.1",
-	Title: "Glue missing for a name server", Requirement: "Every in-bailiwick name server has glue",
+	Ref:   "Zonemaster DELEGATION07, RFC 9471 section 3.1",
+	Title: "Glue missing for a name server", Requirement: "Every in-domain name server has glue",
 	Advice: "Register the addresses of the name server (a host object) at the registrar.", When: glued,
 	Fails: func(e *evidence) rule.Failures {
 		bare := slices.DeleteFunc(e.cut.inBailiwick(), func(h string) bool {

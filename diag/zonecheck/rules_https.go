@@ -288,9 +288,9 @@ func (e *evidence) wrongHint(owner string, r *dns.HTTPS) string {
 	if len(wrong) == 0 {
 		return ""
 	}
-	text := "has the hint " + series(wrong) + ", which is no address of " + survey.BareName(end)
+	text := "has the hint " + series(wrong) + ", which is not an address of " + survey.BareName(end)
 	if len(wrong) > 1 {
-		text = "has the hints " + series(wrong) + ", which are no addresses of " + survey.BareName(end)
+		text = "has the hints " + series(wrong) + ", which are not addresses of " + survey.BareName(end)
 	}
 	if i := slices.IndexFunc(wrong, func(ip netip.Addr) bool { return !e.Public(ip) }); i >= 0 {
 		text += "; " + wrong[i].String() + " is not a public address"

@@ -61,7 +61,7 @@ var effects = []effect{
 		"headers.site.certificate.early", "headers.site.certificate.expired", "headers.site.certificate.name",
 		"headers.site.certificate.untrusted",
 	}},
-	{"web", "visitors cannot reach the web site of {it}", []diag.Code{
+	{"web", "visitors cannot reach the website of {it}", []diag.Code{
 		"tls.host.connection", "tls.host.handshake", "headers.site.connection", "headers.site.handshake",
 		"url.redirect.loop", "url.redirect.loop.cookie", "headers.redirect.endless", "hsts.https.locked_out",
 	}},
@@ -86,7 +86,7 @@ var effects = []effect{
 		"dkim.key.size.refused", "dkim.key.truncated", "dkim.key.type.mismatch", "dkim.key.unreadable",
 		"dkim.hash.refused",
 	}},
-	{"dns", "some lookups of {it} fail", []diag.Code{
+	{"dns", "some DNS lookups for {it} fail", []diag.Code{
 		"zone.answers.differ", "zone.answers.formerr", "zone.answers.nodata", "zone.answers.notimp",
 		"zone.answers.nxdomain", "zone.answers.rcode", "zone.answers.refused", "zone.answers.servfail",
 		"zone.answers.silent", "zone.answers.truncated",

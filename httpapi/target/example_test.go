@@ -33,5 +33,5 @@ func Example() {
 	// – plain.example
 	//   There was nothing to examine.
 	//
-	// WEB  – site  no address, no web site (not counted as a fault)
+	// WEB  – site  no address, no website (not counted as a fault)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A whole states the use of the name, and whether it has a web site only if that was checked.
+// A whole states the use of the name, and whether it has a website only if that was checked.
 func TestNameOfWhole(t *testing.T) {
 	mail := Part{Check: Check{Group: Mail, Name: "mail"}, View: &view.View{}, Report: &domaincheck.Report{
 		Name: nameuse.Of(nameuse.Evidence{Name: "www.example.com", Organization: "example.com", DMARC: nameuse.PolicyReject,

@@ -78,7 +78,7 @@ func Parse(word string) (Target, error) {
 		if u, err := url.Parse(text); err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" {
 			return Target{Kind: URL, Text: text}, nil
 		}
-		return Target{}, input.Invalid("target", "is no URL of a web page, such as https://example.com/")
+		return Target{}, input.Invalid("target", "is not the URL of a web page, such as https://example.com/")
 	}
 	if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
 		return Target{Kind: Address, Text: text}, nil
@@ -98,7 +98,8 @@ func Parse(word string) (Target, error) {
 		return Target{}, err
 	}
 	if !strings.Contains(name, ".") {
-		return Target{}, input.Invalid("target", "%q is no domain: it has no dot (a top-level domain ends in one)", name)
+		return Target{}, input.Invalid("target", "%q is not a domain name: it has no dot (a top-level domain ends "+
+			"in one)", name)
 	}
 	return Target{Kind: Domain, Text: name, Note: note}, nil
 }

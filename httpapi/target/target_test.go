@@ -179,7 +179,7 @@ func archived(t *testing.T, text string) string {
 	return b.String()
 }
 
-// A certificate of a web site is no mark certificate: it is read without a verdict, but for its end.
+// A certificate of a website is no mark certificate: it is read without a verdict, but for its end.
 func TestCertificate(t *testing.T) {
 	for remaining, codes := range map[time.Duration][]diag.Code{time.Hour: {}, -time.Hour: {"certificate.expired"}} {
 		public, private, err := ed25519.GenerateKey(nil)
@@ -201,7 +201,7 @@ func TestCertificate(t *testing.T) {
 	}
 }
 
-// Steps about one fact of a web site are merged, those about two certificates name them.
+// Steps about one fact of a website are merged, those about two certificates name them.
 func TestDistinct(t *testing.T) {
 	const renew = "Renew the certificate and automate renewal."
 	steps := distinct(kit.Map([]view.Step{
@@ -210,7 +210,7 @@ func TestDistinct(t *testing.T) {
 		{Code: "tls.chain.untrusted", Text: "a"}, {Code: "headers.site.certificate.untrusted", Text: "b"},
 		{Code: "x.y.missing", Text: "Do it. Now."}, {Code: "z.y.missing", Text: "Do it."}, {Code: "u.y.missing", Text: "c"},
 	}, named))
-	assert.Equal(t, []string{"Renew the certificate of the web site and automate renewal.",
+	assert.Equal(t, []string{"Renew the certificate of the website and automate renewal.",
 		"Renew the certificate of the policy host and automate renewal.",
 		"Renew the certificate of the mail server and automate renewal.", "a", "Do it. Now.", "c",
 	}, kit.Map(steps, func(s view.Step) string { return s.Text }))

@@ -85,7 +85,7 @@ func (w *Whole) name() *nameuse.Name {
 	return nil
 }
 
-// web states whether there is a web site, and nothing if no web server was contacted.
+// web states whether there is a website, and nothing if no web server was contacted.
 func (w *Whole) web() (c nameuse.Claim) {
 	for _, p := range w.Parts {
 		r, ok := p.Report.(*headers.Report)
@@ -165,7 +165,7 @@ func counts(findings []diag.Finding) string {
 
 // holders have the certificates that steps speak of, by how codes begin.
 var holders = map[string]string{
-	"tls": "web site", "hsts": "web site", "headers": "web site", "url": "web site",
+	"tls": "website", "hsts": "website", "headers": "website", "url": "website",
 	"smtp": "mail server", "mtasts": "policy host",
 }
 
@@ -179,7 +179,7 @@ func named(s view.Step) view.Step {
 	return s
 }
 
-// siteFact matches codes of facts that several checks find out about one web site; the suffix names the fact.
+// siteFact matches codes of facts that several checks find out about one website; the suffix names the fact.
 var siteFact = kit.Regexp(`^(?:tls|hsts|headers|url)\.(?:.+\.)?(certificate\.\w+|untrusted|connection|handshake)$`)
 
 // distinct leaves out steps that publish the same as one before them, begin with the same sentence or are about the

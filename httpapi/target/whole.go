@@ -92,17 +92,17 @@ func RunChecks(ctx context.Context, t Target, checks []Check, ask Ask, progress 
 	return w
 }
 
-// withoutSite puts one line in the place of the checks of a web site that a domain does not have, and need not.
+// withoutSite puts one line in the place of the checks of a website that a domain does not have, and need not.
 func (w *Whole) withoutSite(said Part) {
 	w.Parts = slices.DeleteFunc(w.Parts, func(p Part) bool { return p.Group == Web })
 	said.Name = siteless
 	said.View = &view.View{
-		Optional: true, Headline: said.View.Headline, Brief: "no address, no web site (not counted as a fault)",
+		Optional: true, Headline: said.View.Headline, Brief: "no address, no website (not counted as a fault)",
 	}
 	w.Parts = append(w.Parts, said)
 }
 
-// siteless names the line in the place of the checks of a web site that is not there.
+// siteless names the line in the place of the checks of a website that is not there.
 const siteless = "site"
 
 // ErrNothing means that a check has nothing to examine, which is not a failure.

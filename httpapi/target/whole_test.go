@@ -146,12 +146,12 @@ func TestNothingToExamine(t *testing.T) {
 	})
 }
 
-// The web site of the second clause is that of the domain of the first.
+// The website of the second clause is that of the domain of the first.
 func TestGenitive(t *testing.T) {
 	inBubble(t, func(t *testing.T, world *diagtest.World) {
 		world.Behave("museum.example:443", diagtest.Refuses)
 		v := run(t, world, "museum.example", target.Options{}).View()
-		assert.Equal(t, "Visitors cannot reach the web site of this domain, and anybody can send mail as it.", v.Headline)
+		assert.Equal(t, "Visitors cannot reach the website of this domain, and anybody can send mail as it.", v.Headline)
 	})
 }
 

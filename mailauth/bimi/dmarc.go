@@ -118,7 +118,7 @@ func (s *eligibility) addMissing(d *policy.Discovery, v *policy.View) {
 				"the CNAME with a TXT record: receivers show no logo before there is one with quarantine or reject."
 			return
 		case len(step.Found.Records) > 1:
-			s.add(dmarcInvalid, domain, "There are %d DMARC records at %s, of which receivers use none.",
+			s.add(dmarcInvalid, domain, "There are %d DMARC records at %s, and receivers use none of them.",
 				len(step.Found.Records), step.Name)
 			return
 		case len(step.Found.Strays) > 0:
@@ -155,7 +155,7 @@ func (s *eligibility) checkRecord(step *policy.Step, reading policy.Reading) {
 		s.add(dmarcSubdomains, step.Domain, "The DMARC record at %s has sp=none.", step.Name)
 	}
 	if r.Testing { // RFC 9989 section 4.7
-		s.add(dmarcTesting, step.Domain, "The DMARC record at %s has t=y: the policy is only tested.", step.Name)
+		s.add(dmarcTesting, step.Domain, "The DMARC record at %s has t=y: the policy is in test mode.", step.Name)
 	}
 	if len(r.AggregateURIs) == 0 {
 		for i := range s.obstacles {

@@ -136,7 +136,7 @@ var dmarcRules = rule.Rules[*evidence]{{
 }, dmarcMissing), dmarcRule(rule.Rule[*evidence]{
 	Code: "bimi.dmarc.invalid", Weight: 8,
 	Title: "DMARC record cannot be used, so receivers show no logo", Requirement: "Receivers can use the DMARC record",
-	Advice: "Correct the DMARC record; the DMARC lookup of the domain says how.",
+	Advice: "Correct the DMARC record: dmarc/lookup shows what is wrong with it.",
 }, dmarcInvalid), raiseRule(rule.Rule[*evidence]{
 	Code: "bimi.dmarc.none", Weight: 8,
 	Title: "DMARC policy is none, so receivers show no logo", Requirement: "The DMARC policy is quarantine or reject",
@@ -163,8 +163,9 @@ var dmarcRules = rule.Rules[*evidence]{{
 	Code: "bimi.dmarc.disputed", Severity: diag.Warning, Weight: 2,
 	Title:       "Only some receivers apply the DMARC policy",
 	Requirement: "Receivers of both DMARC standards read the same DMARC policy",
-	Advice: "Publish a DMARC record at the domain itself, with p right after v=DMARC1 and the policy that is in force " +
-		"now: then receivers of RFC 7489 and RFC 9989 see the same. The DMARC lookup of the domain says more.",
+	Advice: "Publish a DMARC record at the domain itself, with p right after v=DMARC1 and the policy that is in " +
+		"force now: then receivers of RFC 7489 and RFC 9989 apply the same policy. Check the domain with " +
+		"dmarc/lookup for details.",
 }, dmarcDisputed), raiseRule(rule.Rule[*evidence]{
 	Code: "bimi.dmarc.percentage.reject", Severity: diag.Warning,
 	Title:       "DMARC reject applies to a part of the mail only (pct)",
@@ -234,7 +235,7 @@ var tagRules = rule.Rules[*evidence]{{
 	When:   hasIntactRecord, Fails: tagFinder.Faults(record.NoLocation),
 }, uriRule(rule.Rule[*evidence]{
 	Code: "bimi.location.http", Severity: diag.Error, Weight: 4, Category: factorLogo,
-	Title: "Logo address (l) is http instead of https", Requirement: "The logo address is https",
+	Title: "Logo address (l) uses http instead of https", Requirement: "The logo address is https",
 	Advice: "Serve the logo by https, check in a browser that it appears without a warning, and write that address " +
 		"into l: receivers fetch by https only.",
 }, "l", location, record.Insecure), uriRule(rule.Rule[*evidence]{
@@ -249,7 +250,7 @@ var tagRules = rule.Rules[*evidence]{{
 	Advice: "Write the one full address of the logo, such as https://example.com/logo.svg, into l.",
 }, "l", location, record.Several, record.Comma, record.Malformed), uriRule(rule.Rule[*evidence]{
 	Code: "bimi.authority.http", Severity: diag.Error, Weight: 3, Category: factorCertificate,
-	Title: "Certificate address (a) is http instead of https", Requirement: "The certificate address is https",
+	Title: "Certificate address (a) uses http instead of https", Requirement: "The certificate address is https",
 	Advice: "Serve the certificate by https, check that it can be fetched there, and write that address into a: " +
 		"receivers fetch by https only.",
 }, "a", authority, record.Insecure), uriRule(rule.Rule[*evidence]{
@@ -281,7 +282,7 @@ var tagRules = rule.Rules[*evidence]{{
 	Fails: tagFinder.Faults(record.BadAvatar),
 }, {
 	Code: "bimi.lps.invalid", Severity: diag.Warning, Ref: refLocalPart,
-	Title: "Local-part prefix (lps) that matches no address", Requirement: "Every prefix in lps can match an address",
+	Title: "Local-part prefix (lps) matches no address", Requirement: "Every prefix in lps can match an address",
 	Advice: "Write the prefixes with letters, digits and hyphens only, and a comma between two of them: dots and " +
 		"underscores of the address count as hyphens.",
 	When:  func(e *evidence) bool { return hasRecord(e) && e.record.LocalPartSelectors },

@@ -50,7 +50,7 @@ func (c *Composite) recommendations(list []finding) []diag.Recommendation {
 		} else if first := c.blockedBy(&f); first != nil {
 			r.Detail = "Fix " + first.kind.Label + " first. Then: " + lowerFirst(f.Advice)
 		} else if c.aboutAlias(&f) {
-			r.Detail = "At " + c.Name.AliasOf + ", of which the name is an alias: " + lowerFirst(f.Advice)
+			r.Detail = "At " + c.Name.AliasOf + ", the target of this alias: " + lowerFirst(f.Advice)
 		} else if value := c.suggestedValue(&f); value != "" && c.gatesSettled(&f) {
 			if key := kindOf(value) + " " + f.part.Target(); !valued[key] {
 				valued[key] = true

@@ -255,7 +255,7 @@ var keyRules = rule.Rules[*keyEvidence]{{
 	},
 }, {
 	Code: codeUnneeded, NoAction: true, Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 7208 section 10.1.2",
-	Title: "No DKIM key found, and none is needed", Requirement: "The domain sends mail, which a DKIM key is for",
+	Title: "No DKIM key found, and none is needed", Requirement: "The domain sends mail and needs a DKIM key",
 	Advice: "Leave it: mail that claims to come from the domain cannot be signed for it without a key.",
 	Fails: func(e *keyEvidence) rule.Failures {
 		if e.sendsNoMail && e.search.WildcardRevoked {
@@ -267,7 +267,7 @@ var keyRules = rule.Rules[*keyEvidence]{{
 }, {
 	Code: "check.dkim.none", Severity: diag.Error, StateIfFailed: diag.Missing,
 	DependsOn: []diag.Code{"check.dkim.record.unknown", "check.dkim.unneeded"}, Ref: "RFC 8020 section 2",
-	Title: "No DKIM key", Requirement: "The name _domainkey exists, below which keys are published",
+	Title: "No DKIM key", Requirement: "The name _domainkey, below which keys are published, exists",
 	Advice: "Set up DKIM signing at every service that sends for the domain, and publish the keys. If there are keys, " +
 		"check again with their selectors (s= in the field DKIM-Signature of a message).",
 	Fails: func(e *keyEvidence) rule.Failures {

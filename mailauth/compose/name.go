@@ -224,7 +224,7 @@ var nameRules = rule.Rules[*nameEvidence]{{
 }}
 
 var nameTexts = rule.Texts{"valid": {Headline: "Name is used as its records say",
-	Sub: "Nothing speaks against its records."}}
+	Sub: "Its records show no fault."}}
 
 // isUnneeded reports whether a finding requests a record that the name need not or cannot have: at an alias, or if the
 // name has no mail of its own. The rules about the name cover what those need.

@@ -366,8 +366,9 @@ var partRules = rule.Rules[error]{{
 	},
 }, {
 	Code: "check.part.failed", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 9520 section 2",
-	Title: "Check ended early", Requirement: "The part comes to an end",
-	Advice: "Try again; tell the operator of this service if it happens again: the domain need not be at fault.",
+	Title: "Check ended early", Requirement: "The check of this part completes",
+	Advice: "Try again, and tell the operator of this service if the check fails again: the cause need not be the " +
+		"domain.",
 	Fails: func(err error) rule.Failures {
 		return rule.FailIf(err != nil && !isTimeout(err) && !isUnavailable(err), "An internal error ended this part of the "+
 			"check.")

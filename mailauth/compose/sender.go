@@ -214,7 +214,7 @@ var senderRules = rule.Rules[bool]{{
 	},
 }}
 
-var senderTexts = rule.Texts{"valid": {Headline: "SPF and DKIM agree", Sub: "Nothing speaks against the SPF record."}}
+var senderTexts = rule.Texts{"valid": {Headline: "SPF and DKIM agree", Sub: "The SPF record shows no fault."}}
 
 // CheckMailboxes reports with the SPF part if the service that hosts the mailboxes of the domain, by its MX hosts, may
 // not send for it: neither its SPF record nor a DKIM key is for that service. It does so only if all of this is known:
@@ -289,7 +289,7 @@ type mailboxEvidence struct {
 
 var mailboxRules = rule.Rules[*mailboxEvidence]{{
 	Code: "check.spf.mailboxes", Severity: diag.Warning, Ref: "RFC 9989 section 4.4",
-	Title:       "Neither SPF nor DKIM covers the service that the MX names",
+	Title:       "Neither SPF nor DKIM covers the mail service in the MX records",
 	Requirement: "SPF or DKIM covers the service that has the mailboxes",
 	Fails: func(e *mailboxEvidence) rule.Failures {
 		if e.listed || e.signs {

@@ -265,8 +265,8 @@ var recordRules = rule.Rules[*evidence]{{
 	Code: "dane.tlsa.usage.pkix", Severity: diag.Warning, Weight: 2, Ref: "RFC 7672 section 3.1.3",
 	Title:       "TLSA usage 0 or 1, which has no effect for SMTP",
 	Requirement: "No TLSA record has the usage PKIX-TA(0) or PKIX-EE(1)",
-	Advice: "Replace the record: by usage 3 instead of 1, and by usage 2 instead of 0 if the server sends the " +
-		"certificate of that authority, with data that match what the server presents now. Mail servers treat the usages 0 " +
+	Advice: "Replace usage 1 with 3, and usage 0 with 2 if the server sends the certificate of that authority, with " +
+		"data that match what the server presents now. Mail servers treat the usages 0 " +
 		"and 1 as unusable.",
 	Fails: func(e *evidence) rule.Failures {
 		return e.replacing(eachRecord(func(r Record) string {

@@ -269,7 +269,7 @@ var absenceRules = rule.Rules[*evidence]{{
 	Ref:   "RFC 7672 section 1.3",
 	Title: "No TLSA records for the mail servers", Requirement: "The mail servers have TLSA records",
 	Advice: "Have each mail server keep its private key when it renews the certificate, publish the SHA-256 of its " +
-		"public key as TLSA 3 1 1, and check both after each change: DANE needs signed zones and this care.",
+		"public key as TLSA 3 1 1, and check both after each change. DANE also needs signed zones.",
 	When: func(e *evidence) bool { return e.port == portMail && e.lookedUp() && len(e.misplaced()) == 0 },
 	Fails: func(e *evidence) rule.Failures {
 		if e.published() || len(e.hostsWithoutRecords()) == 0 {
@@ -280,7 +280,7 @@ var absenceRules = rule.Rules[*evidence]{{
 }, {
 	Code: "dane.tlsa.unasked", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 7672 section 2.2.2",
 	Title:       "Zones of the mail servers are unsigned: DANE is not possible",
-	Requirement: "Senders ask for the TLSA records of the mail servers",
+	Requirement: "The zones of the mail servers are signed, and senders can ask for TLSA records",
 	Advice: "Let the name servers of the host answer TLSA queries, and sign the zone that it is in with DNSSEC: once " +
 		"it is signed, a failed TLSA lookup keeps senders from delivering.",
 	When: hasHosts, Fails: func(e *evidence) rule.Failures {

@@ -177,7 +177,7 @@ func domainOf(email string) (diag.Domain, error) {
 	}
 	d, err := diag.ParseDomain(email[at+1:])
 	if err != nil {
-		return none, input.Invalid("email", "%q has no domain name behind the @", email)
+		return none, input.Invalid("email", "%q has no domain name after the @", email)
 	}
 	if _, err := mail.ParseAddress(email[:at] + "@" + d.String()); err != nil { // RFC 5322 section 3.4.1
 		return none, input.Invalid("email", "%q is not an address: %q is not allowed before the @", email, email[:at])

@@ -131,7 +131,7 @@ var reputationRules = append(rule.Rules[*ReputationReport]{{
 }, {
 	Code: "score.address.none", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5782 section 2.1",
 	Title: "No sending address is known", Requirement: "An address that sends mail is known",
-	Advice: "Give the address of the host that sends the mail in the field ip, to have blocklists asked about it.",
+	Advice: "Give the address of the host that sends the mail in the field ip to check it against blocklists.",
 	Fails: func(r *ReputationReport) rule.Failures {
 		return rule.FailIf(len(r.Addresses) == 0 && r.mxErr == nil && !r.noSignOfMail,
 			"The request gave no address, and no mail server of the domain has one.")
@@ -199,7 +199,7 @@ func openText(s *scoring) diag.Text {
 		t.Sub = "Everything else is in order. Check again with the selectors that your mail is signed with."
 	case !s.reputation.Known():
 		t.Headline = "Set up well as far as measured; reputation is not known"
-		t.Sub = "Everything else is in order. Check the sending address at the websites of the blocklists."
+		t.Sub = "Everything else is in order. Check the sending address on the websites of the blocklists."
 	}
 	return t
 }

@@ -97,7 +97,8 @@ func (p *Published) read(a diag.Answer[*dns.TXT]) {
 	case len(a.Records) == 0:
 		p.setCause(KeyMissing, "There is no key: %s has no TXT record.", p.Name)
 	case len(found.Records) > 1: // RFC 6376 section 3.6.2.2
-		p.setCause(KeyAmbiguous, "There are %d keys at %s, of which verifiers may take any.", len(found.Records), p.Name)
+		p.setCause(KeyAmbiguous, "There are %d keys at %s, and verifiers may take any of "+
+			"them.", len(found.Records), p.Name)
 		for _, record := range found.Records[:min(len(found.Records), maxKeys)] {
 			if key := ParseKey(record); key.Public != nil && key.Details.SizeBits <= maxRSABits {
 				p.ambiguousKeys = append(p.ambiguousKeys, key.Public)

@@ -205,7 +205,8 @@ func (s *Signature) issues(c *Checker, check Check, at time.Time) []Issue {
 	}
 	listed := view.CountIf(s.Names, func(n string) bool { return strings.EqualFold(n, "From") })
 	if from := c.header.count("From"); listed > 0 && from > listed { // RFC 6376 section 8.15
-		add(IssueFromAdded, false, "h", "The message has %d From fields, of which the signature covers only the lowest %d.",
+		add(IssueFromAdded, false, "h", "The message has %d From fields, and the signature covers only the lowest "+
+			"%d of them.",
 			from, listed)
 	}
 	return list

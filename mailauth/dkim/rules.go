@@ -105,7 +105,7 @@ var syntaxRules = rule.Rules[*evidence]{
 	}),
 	tagRules.Line(rule.Rule[*evidence]{Code: "dkim.record.line", Severity: diag.Info}),
 	{
-		Code: "dkim.record.granularity", Severity: diag.Warning, Ref: "RFC 6376 appendix D",
+		Code: "dkim.record.granularity", Severity: diag.Warning, Ref: "RFC 6376 appendix C.2",
 		Title: "Obsolete tag g limits the key", Requirement: "No obsolete tag g limits the key to some addresses",
 		Advice: "Remove the tag g: old verifiers refuse the key for other local parts, present ones ignore the tag.",
 		When:   inOrder,
@@ -117,7 +117,7 @@ var syntaxRules = rule.Rules[*evidence]{
 	},
 	{
 		Code: "dkim.record.granularity.obsolete", Severity: diag.Info,
-		DependsOn: []diag.Code{"dkim.record.granularity"}, Ref: "RFC 6376 appendix D",
+		DependsOn: []diag.Code{"dkim.record.granularity"}, Ref: "RFC 6376 appendix C.2",
 		Title: "Obsolete tag g in the record", Requirement: "The record has no obsolete tag g",
 		Advice: "Remove the tag g when you next change the record: verifiers ignore it.",
 		Fails: func(e *evidence) rule.Failures {

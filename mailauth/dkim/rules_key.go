@@ -92,8 +92,8 @@ var keyRules = rule.Rules[*evidence]{{
 }, {
 	Code: "dkim.key.base64", Severity: diag.Critical, Weight: 5, Ref: keySection,
 	Title: "DKIM public key is not valid base64", Requirement: "The public key is valid base64",
-	Advice: "Put only the base64 text of the key behind p=, without the BEGIN and END lines of a PEM file, quotation " +
-		"marks and other signs.",
+	Advice: "Put only the base64 text of the key after p=, without the BEGIN and END lines of a PEM file, quotation " +
+		"marks and other characters.",
 	When:  func(e *evidence) bool { return hasUsableKey(e) && len(tagRules.Faults(secret)(e)) == 0 },
 	Fails: foreignKey(badBase64),
 }, {
@@ -134,7 +134,7 @@ var keyRules = rule.Rules[*evidence]{{
 
 var strengthRules = rule.Rules[*evidence]{{
 	Code: "dkim.key.factor", Severity: diag.Critical, Weight: 5, Ref: "Baseline Requirements section 6.1.1.3",
-	Title:       "RSA key of DKIM can be broken immediately",
+	Title:       "DKIM RSA key can be broken immediately",
 	Requirement: "The RSA key has none of the known flaws that give its private key away",
 	Advice:      "Generate a new key, publish it at a new selector and sign with it; remove this record.",
 	Fails:       faults("p", factor),

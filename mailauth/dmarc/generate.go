@@ -252,7 +252,7 @@ func bareDestination(text string) (u policy.URI, reason string) {
 	foreign := func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"<>()[]\,:;@`, r) }
 	switch {
 	case err != nil:
-		return u, "has no valid domain behind the at sign: give an address such as dmarc@example.com"
+		return u, "has no valid domain after the at sign: give an address such as dmarc@example.com"
 	case len(local) > maxLocalPart:
 		return u, fmt.Sprintf("has more than %d characters before the at sign", maxLocalPart)
 	case strings.ContainsFunc(local, foreign):

@@ -268,7 +268,7 @@ var absenceRules = rule.Rules[*evidence]{tagRules.Location(rule.Rule[*evidence]{
 	Advice: "Move the SPF record to the domain itself, or remove it: receivers do not look for SPF at _dmarc.",
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailEach(e.spf, func(text string) rule.Failures {
-			return rule.Fail("%s has the SPF record %q, which is no DMARC record.", e.own.Name, phrase.Quote(text))
+			return rule.Fail("%s has the SPF record %q, which is not a DMARC record.", e.own.Name, phrase.Quote(text))
 		})
 	},
 }}

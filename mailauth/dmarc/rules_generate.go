@@ -11,7 +11,7 @@ import (
 var generateRules = rule.Rules[*generation]{{
 	Code: "dmarc.generate.reports.missing", Severity: diag.Warning, Ref: "RFC 9989 section 5.1.3",
 	Title: "No aggregate reports are requested", Requirement: "Aggregate reports are requested",
-	Advice: "Ask for a record with an address for aggregate reports (rua): only these show which legitimate mail fails " +
+	Advice: "Add an address for aggregate reports (rua): only these show which legitimate mail fails " +
 		"DMARC.",
 	Fails: func(g *generation) rule.Failures {
 		switch {

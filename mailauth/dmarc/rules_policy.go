@@ -52,7 +52,7 @@ var policyRules = rule.Rules[*evidence]{{
 var applicationRules = rule.Rules[*evidence]{{
 	Code: "dmarc.policy.testing", Severity: diag.Warning, Weight: 5, Category: factorApplication,
 	Ref:   "RFC 9989 section 4.7",
-	Title: "DMARC policy is only tested (t=y)", Requirement: "The policy is applied, not tested (no t=y)",
+	Title: "DMARC policy is in test mode (t=y)", Requirement: "The policy is not in test mode (t=y)",
 	Advice: "Remove t=y once the reports show that all your senders pass: until then receivers apply the policy one " +
 		"level lower.",
 	When: usable, Fails: func(e *evidence) rule.Failures {

@@ -138,7 +138,7 @@ var valueRules = rule.Rules[*evidence]{{
 	Code: "dmarc.policy.missing", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.record.void"},
 	Ref:   "RFC 9989 section 4.7",
 	Title: "DMARC record has no policy (p)", Requirement: "The record has a policy (p)",
-	Advice: "Add p=none behind the version, which is what receivers assume; some demand that it is there.",
+	Advice: "Add p=none after the version: receivers assume it, and some require that it is there.",
 	Fails: suggesting(func(e *evidence) rule.Failures {
 		return rule.FailIf(!e.record.Has("p"), "The record has no p=, so that receivers assume p=none and report only.")
 	}),
@@ -151,7 +151,7 @@ var valueRules = rule.Rules[*evidence]{{
 	Code: "dmarc.policy.position", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.policy.missing"},
 	Ref:   "RFC 7489 section 6.4",
 	Title: "p does not follow the version of the DMARC record", Requirement: "p follows the version",
-	Advice: "Put p directly behind v=DMARC1: receivers that hold to RFC 7489 look for it there only.",
+	Advice: "Put p directly after v=DMARC1: receivers that follow RFC 7489 look for it only there.",
 	Fails: suggesting(func(e *evidence) rule.Failures {
 		return rule.FailIf(!e.record.PolicyFirst(), "The tag %s is between the version and p.",
 			e.record.List.Tags[1].Name)
@@ -180,7 +180,7 @@ var valueRules = rule.Rules[*evidence]{{
 	Code: "dmarc.tag.removed", Severity: diag.Info, DependsOn: []diag.Code{"dmarc.tag.removed.value"},
 	Ref:   "RFC 9989 appendix C.5.2",
 	Title: "Tag that RFC 9989 removed", Requirement: "The record has no tag that RFC 9989 removed",
-	Advice: "Remove the tag: receivers of RFC 9989 ignore it, and for others it says what holds anyway or is hardly " +
+	Advice: "Remove the tag: receivers of RFC 9989 ignore it, and for others it states a default or is hardly " +
 		"honored.",
 	When: tagRules.HasOne,
 	Fails: suggesting(func(e *evidence) rule.Failures {

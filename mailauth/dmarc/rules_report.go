@@ -51,7 +51,7 @@ var reportRules = rule.Rules[*evidence]{{
 	When:        tagRules.HasOne, Fails: tagRules.Faults(policy.EmptyURI),
 }, {
 	Code: "dmarc.uri.scheme", Severity: diag.Warning, Ref: "RFC 9989 section 4.7",
-	Title: "DMARC report address that is not mailto", Requirement: "Every report address is of mailto",
+	Title: "DMARC report address that is not mailto", Requirement: "Every report address is a mailto URI",
 	Advice: "Add a mailto address: receivers need not support anything else.",
 	When:   func(e *evidence) bool { return tagRules.HasOne(e) && e.record.Reported() },
 	Fails: func(e *evidence) rule.Failures {

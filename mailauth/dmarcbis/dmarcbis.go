@@ -60,7 +60,7 @@ type ObsoleteTag struct {
 	Tag         string `json:"tag" doc:"name of the tag" example:"pct"`
 	Value       string `json:"value" doc:"its value, or the part that is obsolete"`
 	Replacement string `json:"replacement,omitempty" doc:"what to write instead; absent if nothing is needed"`
-	Effect      string `json:"effect" doc:"what becomes of it: a sentence"`
+	Effect      string `json:"effect" doc:"the effect on it, in a sentence"`
 }
 
 // Check walks up the tree from a domain as receivers of RFC 9989 do, and compares what they find with what receivers

@@ -329,7 +329,7 @@ func (m *migration) order() {
 		if p, ok := m.draft.Get("p"); ok {
 			m.draft.SetFirst(1, "p", p)
 			if m.notes["p"] == (note{}) {
-				m.notes["p"] = note{"Receivers that follow RFC 7489 look for p directly behind the version.", refOrder}
+				m.notes["p"] = note{"Receivers that follow RFC 7489 look for p directly after the version.", refOrder}
 			}
 		}
 	}

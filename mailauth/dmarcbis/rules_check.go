@@ -63,7 +63,7 @@ var discoveryRules = rule.Rules[*evidence]{reach.NoDomain(rule.Rule[*evidence]{
 		}
 		presumed := ""
 		if s := e.Tree.Presumed; s != nil {
-			presumed = fmt.Sprintf(" By the answers that came, the record of %s applies.", s.Domain)
+			presumed = fmt.Sprintf(" According to the answers that came, the record of %s applies.", s.Domain)
 		}
 		return e.failedSteps("The TXT lookup of %s failed: %s." + presumed)
 	},
@@ -72,7 +72,7 @@ var discoveryRules = rule.Rules[*evidence]{reach.NoDomain(rule.Rule[*evidence]{
 	Ref:         "RFC 9989 section 4.10.2",
 	Title:       "Organizational domain is not known for certain",
 	Requirement: "The name servers answer for every name of the tree walk",
-	Advice:      "Try again later. The policy is certain, but not with which other domains the domain is aligned.",
+	Advice:      "Try again later. The policy is certain; which other domains the domain is aligned with is not.",
 	When:        hasRecord, Fails: func(e *evidence) rule.Failures {
 		return e.failedSteps("The TXT lookup of %s failed: %s. A record there could change the organizational domain, " +
 			"which is " + e.Tree.Organizational + " by what is known.")
@@ -166,7 +166,7 @@ var discoveryRules = rule.Rules[*evidence]{reach.NoDomain(rule.Rule[*evidence]{
 }, {
 	Code: "dmarcbis.record.missing", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20, Reads: missingReads,
 	DependsOn: afterRecords, Ref: "RFC 9989 section 4.10.1",
-	Title: "No DMARC record", Requirement: "The domain has a DMARC record, or a domain above it has one that applies",
+	Title: "No DMARC record", Requirement: "The domain has a DMARC record, or a parent domain has one that applies",
 	Advice: "Publish a record with p=none and an address of yours for reports. At the organizational domain it covers " +
 		"all subdomains. Raise the policy once the reports show that all legitimate mail passes.",
 	When: func(e *evidence) bool { return !e.suffix() && (hasRecord(e) || e.fresh() && e.receives()) },

@@ -76,7 +76,7 @@ var migrateRules = rule.Rules[*conversion]{{
 	},
 }, {
 	Code: "dmarcbis.migrate.destination", Severity: diag.Warning, DependsOn: isRecord, Ref: refSyntax,
-	Title:       "A report destination was not valid, and is not in the record any more",
+	Title:       "Invalid report destination was left out of the migrated record",
 	Requirement: "All report destinations are valid",
 	Advice:      "Write each destination as mailto: and an address, with a comma between two of them, and add it again.",
 	Fails: func(c *conversion) rule.Failures {

@@ -73,7 +73,7 @@ var suffixRules = rule.Rules[*evidence]{{
 	Code: "dmarcbis.psd.wrong", Severity: diag.Warning, Weight: 5, Category: factorSuffix,
 	Reads: []rule.Source{fromRecord, fromDeclarations}, HoldsWhenUnanswered: true,
 	DependsOn: afterRecord, Ref: "RFC 9989 section 4.7",
-	Title: "psd=y at a domain that is no known public suffix", Requirement: "Only public suffixes declare psd=y",
+	Title: "psd=y at a domain that is not a known public suffix", Requirement: "Only public suffixes declare psd=y",
 	Advice: "Remove psd=y unless unrelated organizations register domains here: with it, each domain below is an " +
 		"organization of its own, and not aligned with this one.",
 	When: hasRecord, Fails: func(e *evidence) rule.Failures {
@@ -101,10 +101,12 @@ var legacyRulesTable = rule.Rules[*evidence]{{
 			return nil
 		}
 		if list == "" {
-			return rule.Fail("By RFC 9989 the record of %s applies to mail from %s, by RFC 7489 none does.", walk,
+			return rule.Fail("Under RFC 9989 the record of %s applies to mail from %s; under RFC 7489 none "+
+				"does.", walk,
 				e.domain)
 		}
-		return rule.Fail("By RFC 9989 the record of %s applies to mail from %s, by RFC 7489 that of %s.", walk,
+		return rule.Fail("Under RFC 9989 the record of %s applies to mail from %s; under RFC 7489 that of %s "+
+			"does.", walk,
 			e.domain, list)
 	},
 }, {
@@ -120,7 +122,7 @@ var legacyRulesTable = rule.Rules[*evidence]{{
 	},
 }, {
 	Code: "dmarcbis.legacy.t", Severity: diag.Warning, Weight: 5, Ref: refPercent,
-	Title:       "DMARC policy is only tested (t=y) under RFC 9989",
+	Title:       "DMARC policy is in test mode (t=y) under RFC 9989",
 	Requirement: "The policy is not tested by t=y, which receivers of RFC 7489 do not know",
 	Advice: "Remove t=y once the aggregate reports show that all legitimate mail passes. Until then the suggested " +
 		"record asks receivers of both standards for the lower policy.",
@@ -140,11 +142,13 @@ var legacyRulesTable = rule.Rules[*evidence]{{
 }, {
 	Code: "dmarcbis.legacy.order", Severity: diag.Warning, Weight: 5, Ref: refOrder,
 	Title: "p is not the second tag of the DMARC record", Requirement: "p directly follows the version",
-	Advice: "Move p behind the version: receivers that follow RFC 7489 to the letter do not find it elsewhere.",
-	When:   func(e *evidence) bool { return hasRecord(e) && e.record().Policy != "" },
+	Advice: "Move p directly after the version: receivers that follow RFC 7489 to the letter do not find it " +
+		"elsewhere.",
+	When: func(e *evidence) bool { return hasRecord(e) && e.record().Policy != "" },
 	Fails: func(e *evidence) rule.Failures {
 		tags := e.record().List.Tags
-		return rule.FailIf(!e.record().PolicyFirst(), "The tag behind the version is %s.", tags[min(1, len(tags)-1)].Name).
+		return rule.FailIf(!e.record().PolicyFirst(), "The tag after the version is "+
+			"%s.", tags[min(1, len(tags)-1)].Name).
 			About("p").Suggesting(e.migrated())
 	},
 }}

@@ -76,7 +76,7 @@ func (r *MigrateReport) View() *view.View {
 	for _, text := range slices.Sorted(maps.Keys(treated)) {
 		v.Fact("applied", text+" ("+phrase.Series(treated[text], 3)+")", "dmarcbis.migrate.stricter")
 	}
-	d := v.Rows(view.Table, "Changes", "tag", "what becomes of it")
+	d := v.Rows(view.Table, "Changes", "tag", "change")
 	for _, c := range r.Changes {
 		if c.Action != Keep {
 			d.Row(c.Tag, cmp.Or(c.Before, "absent")+" → "+cmp.Or(c.After, "removed")).Note = c.Reason

@@ -142,7 +142,7 @@ func limits(r *policy.Record, tag string) []ObsoleteTag {
 		if u.HasSizeLimit {
 			list = append(list, ObsoleteTag{
 				Tag: tag, Value: u.Text, Replacement: u.URI,
-				Effect: "Receivers of RFC 9989 ignore the size limit behind the exclamation mark.",
+				Effect: "Receivers of RFC 9989 ignore the size limit after the exclamation mark.",
 			})
 		}
 	}

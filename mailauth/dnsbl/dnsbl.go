@@ -127,7 +127,7 @@ func choose(lists []*List, secrets keys, req Request) ([]*probe, error) {
 	for i, id := range req.Lists {
 		field, at := fmt.Sprintf("lists[%d]", i), slices.Index(ids, id)
 		if at < 0 {
-			return nil, input.Invalid(field, "%.40q is no list%s", id, similar(id, ids))
+			return nil, input.Invalid(field, "%.40q is not a list%s", id, similar(id, ids))
 		}
 		switch l := lists[at]; {
 		case slices.Contains(req.Lists[:i], id):

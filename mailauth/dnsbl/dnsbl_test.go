@@ -208,7 +208,7 @@ func TestAdvice(t *testing.T) {
 			"^If this is a mail server with a static address, also request removal from SpamRATS Dyna at",
 		}},
 		"a public resolver": {refuseAll("127.255.255.254", "zen.spamhaus.org"), []string{
-			"^Check the address at the website of the list, https://check.spamhaus.org/.*=192.0.2.25\\. .* recursive resolver of its own",
+			"^Check the address on the website of the list, https://check.spamhaus.org/.*=192.0.2.25\\. .* recursive resolver of its own",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -231,9 +231,9 @@ func TestInput(t *testing.T) {
 		want    string
 	}{
 		{Request{}, "ip: is missing"},
-		{Request{IP: diag.MustIP(ip4), Lists: []string{"spamhouse-zen"}}, `lists[0]: "spamhouse-zen" is no list; similar: spamhaus-zen`},
-		{Request{IP: diag.MustIP(ip4), Lists: []string{"spamhaus"}}, `lists[0]: "spamhaus" is no list; similar: spamhaus-zen, spamhaus-authbl`},
-		{Request{IP: diag.MustIP(ip4), Lists: []string{"x"}}, `lists[0]: "x" is no list; there are 75, such as spamhaus-zen,`},
+		{Request{IP: diag.MustIP(ip4), Lists: []string{"spamhouse-zen"}}, `lists[0]: "spamhouse-zen" is not a list; similar: spamhaus-zen`},
+		{Request{IP: diag.MustIP(ip4), Lists: []string{"spamhaus"}}, `lists[0]: "spamhaus" is not a list; similar: spamhaus-zen, spamhaus-authbl`},
+		{Request{IP: diag.MustIP(ip4), Lists: []string{"x"}}, `lists[0]: "x" is not a list; there are 75, such as spamhaus-zen,`},
 		{Request{IP: diag.MustIP(ip4), Lists: []string{"psbl", "psbl"}}, `lists[1]: "psbl" appears twice`},
 		{Request{IP: diag.MustIP("2001:db8::1"), Lists: []string{"psbl"}}, "lists[0]: psbl has no IPv6 addresses"},
 		{Request{IP: diag.MustIP(ip4), Lists: []string{"spamhaus-authbl"}}, "lists[0]: spamhaus-authbl answers only those who have a key"},

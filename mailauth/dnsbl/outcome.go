@@ -71,11 +71,11 @@ func (p *probe) conclude() outcome {
 	case r.kind == denied:
 		return fail(Refused, r.refusal())
 	case r.kind == outOfRange:
-		return fail(Failed, fmt.Sprintf("it answered %s, which is no return code of a list", r.decisive))
+		return fail(Failed, fmt.Sprintf("it answered %s, which is not a return code of a list", r.decisive))
 	case test == wildcard:
 		return fail(Failed, "it lists every address, even 127.0.0.1, which no list may have")
 	case test == parked:
-		return fail(Failed, "it answered for its test address with an address that is no return code of a list")
+		return fail(Failed, "it answered for its test address with an address that is not a return code of a list")
 	case fault.fault == Refused:
 		return fail(Refused, fault.why)
 	case r.kind == present && (test != Open || p.passesNegativeTest()):

@@ -140,7 +140,7 @@ var remedies = map[Category]string{
 	exploit: "Find and clean the machine behind the address that is infected or attacks others; " +
 		"behind NAT it may be any.",
 	bot:        "Find and clean the machine behind the address that is part of a botnet; behind NAT it may be any.",
-	proxy:      "Close the proxy, or send mail from an address that is no proxy, VPN or Tor node.",
+	proxy:      "Close the proxy, or send mail from an address that is not a proxy, VPN or Tor node.",
 	reputation: "Check the mail log for spam and bounces, and give the address a PTR record with a host name of its own.",
 }
 
@@ -204,7 +204,7 @@ var listingRules = rule.Rules[*evidence]{{
 	Code: "dnsbl.listed.several", Severity: diag.Critical, Weight: 5, Category: factorMajor,
 	Reads: []rule.Source{decisive.source(), major.source()}, Ref: "RFC 5782 section 2.1",
 	Title:       "Listed on several widely used blocklists",
-	Requirement: "At most one widely used blocklist that answered has the address",
+	Requirement: "At most one widely used blocklist that answered lists the address",
 	Advice:      "Stop sending from the address until the cause is found: each further message makes removal harder.",
 	When:        func(e *evidence) bool { return measured(decisive)(e) || measured(major)(e) },
 	Fails: func(e *evidence) rule.Failures {
@@ -214,16 +214,16 @@ var listingRules = rule.Rules[*evidence]{{
 }, unlistedRule(decisive, rule.Rule[*evidence]{
 	Code: "dnsbl.listed.decisive", Severity: diag.Critical, Weight: 40, Category: factorMajor,
 	Title:       "Listed on the most widely used blocklist",
-	Requirement: "The most widely used blocklist does not have the address",
+	Requirement: "The most widely used blocklist does not list the address",
 }), unlistedRule(major, rule.Rule[*evidence]{
 	Code: "dnsbl.listed.major", Severity: diag.Error, Weight: 80, Category: factorMajor,
 	Title:       "Listed on a widely used blocklist",
-	Requirement: "No other widely used blocklist that answered has the address",
+	Requirement: "No other widely used blocklist that answered lists the address",
 }), {
 	Code: "dnsbl.listed.many", Severity: diag.Error, Weight: 5, Category: factorOther,
 	Reads: []rule.Source{minor.source(), obscure.source()}, Ref: "RFC 5782 section 2.1",
 	Title:       "Listed on several independent blocklists",
-	Requirement: "At most two smaller blocklists that answered have the address",
+	Requirement: "At most two smaller blocklists that answered list the address",
 	Advice:      "Look for the cause before requesting removal: lists that work differently do not err alike.",
 	When:        func(e *evidence) bool { return measured(minor)(e) || measured(obscure)(e) },
 	Fails: func(e *evidence) rule.Failures {
@@ -233,11 +233,11 @@ var listingRules = rule.Rules[*evidence]{{
 }, unlistedRule(minor, rule.Rule[*evidence]{
 	Code: "dnsbl.listed.minor", Severity: diag.Warning, Weight: 30, Category: factorOther,
 	Title:       "Listed on a blocklist that some receivers use",
-	Requirement: "No blocklist that some receivers use and that answered has the address",
+	Requirement: "No blocklist that some receivers use and that answered lists the address",
 }), unlistedRule(obscure, rule.Rule[*evidence]{
 	Code: "dnsbl.listed.obscure", Severity: diag.Warning, Weight: 5, Category: factorOther,
 	Title:       "Listed on a blocklist that few receivers use",
-	Requirement: "No blocklist that few receivers use and that answered has the address",
+	Requirement: "No blocklist that few receivers use and that answered lists the address",
 }), unlistedRule(policy, rule.Rule[*evidence]{
 	Code: "dnsbl.listed.policy", Severity: diag.Warning, Weight: 60, Category: factorPolicy, Ref: "RFC 5782 section 1",
 	Title:       "On a policy list: the address should not send mail directly",
@@ -248,13 +248,13 @@ var listingRules = rule.Rules[*evidence]{{
 	Code: "dnsbl.listed.policy.minor", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
 	Ref:         "RFC 5782 section 1",
 	Title:       "On a policy list that few receivers use",
-	Requirement: "No policy list that few receivers use has the address",
+	Requirement: "No policy list that few receivers use lists the address",
 	Advice:      "Give a mail server a PTR record with a host name of its own, and have it taken off the list.",
 }), unlistedRule(network, rule.Rule[*evidence]{
 	Code: "dnsbl.listed.network", Severity: diag.Warning, Weight: 5, Category: factorNetwork,
 	Ref:         "RFC 6471 section 2.1.3",
-	Title:       "Listed with its whole network, for what others did",
-	Requirement: "No list of networks has the network of the address",
+	Title:       "Listed with its whole network because of other senders",
+	Requirement: "No list of networks lists the network of the address",
 	Advice:      networkRemedy,
 })}
 

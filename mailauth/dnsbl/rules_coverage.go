@@ -84,8 +84,8 @@ var knowledgeRules = rule.Rules[*evidence]{{
 	Code: "dnsbl.resolver.rewrites", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 5782 section 2.1",
 	Title:       "The resolver rewrites the answers of lists",
 	Requirement: "The resolver passes on the answers of lists as they are",
-	Advice: "Ask through a resolver that returns NXDOMAIN unchanged. Nothing follows for the address: check it at the " +
-		"websites of the lists.",
+	Advice: "Ask through a resolver that returns NXDOMAIN unchanged. Nothing is known about the address: check it " +
+		"on the websites of the lists.",
 	When: public, Fails: func(e *evidence) rule.Failures {
 		on := rewritten(e)
 		return rule.FailIf(len(on) > 0,
@@ -96,21 +96,22 @@ var knowledgeRules = rule.Rules[*evidence]{{
 	Code: "dnsbl.answers.refused", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	DependsOn: []diag.Code{"dnsbl.resolver.rewrites"}, Ref: "RFC 6471 section 3.3",
 	Title: "Blocklists refuse to answer", Requirement: "At least one blocklist answers",
-	Advice: "Check the address at the websites of the lists; nothing follows for it. To get answers here, the operator " +
+	Advice: "Check the address on the websites of the lists: nothing is known about it here. To get answers here, " +
+		"the operator " +
 		"of this service uses a recursive resolver of its own instead of a public one, or keys of the lists.",
 	Fails: func(e *evidence) rule.Failures {
 		on := e.with(func(o *outcome) bool { return o.status == Refused })
 		if len(e.answered()) > 0 || len(on) == 0 {
 			return nil
 		}
-		return rule.Fail("No blocklist said whether it has %s, and %d refused: %s. The first: %s.",
+		return rule.Fail("No blocklist said whether it lists %s, and %d refused: %s. The first: %s.",
 			e.ip, len(on), names(on), on[0].outcome.why)
 	},
 }, {
 	Code: "dnsbl.answers.none", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 	DependsOn: []diag.Code{"dnsbl.answers.refused"}, Ref: "RFC 5782 section 5",
 	Title: "No blocklist gave a usable answer", Requirement: "At least one blocklist gave a usable answer",
-	Advice: "Try again in a few minutes, or check the address at the websites of the lists.",
+	Advice: "Try again in a few minutes, or check the address on the websites of the lists.",
 	When:   asksBlocklists, Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(len(e.answered()) == 0, "%s asked, and none said whether it lists %s.",
 			were(len(e.blocks(func(*probe) bool { return true }))), e.ip)
@@ -120,7 +121,7 @@ var knowledgeRules = rule.Rules[*evidence]{{
 	DependsOn: []diag.Code{"dnsbl.answers.none"}, Ref: "RFC 6471 section 3.3",
 	Title:       "Most of the widely used blocklists did not answer",
 	Requirement: "Most of the widely used blocklists answered",
-	Advice:      "Check the address at the websites of these lists, which decide whether mail is accepted.",
+	Advice:      "Check the address on the websites of these lists, which decide whether mail is accepted.",
 	Fails: func(e *evidence) rule.Failures {
 		_, missing := e.majors()
 		if !open(e) {
@@ -136,13 +137,13 @@ var coverageRules = rule.Rules[*evidence]{{
 	Code: "dnsbl.major.unanswered", Severity: diag.Info, StateIfFailed: diag.Unknown,
 	DependsOn: []diag.Code{"dnsbl.answers.few"}, Ref: "RFC 6471 section 3.3",
 	Title: "A widely used blocklist did not answer", Requirement: "All widely used blocklists answered",
-	Advice: "Check the address at the website of the list.",
+	Advice: "Check the address on the website of the list.",
 	When:   func(e *evidence) bool { all, _ := e.majors(); return public(e) && len(all) > 0 },
 	Fails: func(e *evidence) rule.Failures {
 		_, missing := e.majors()
 		return rule.FailEach(missing, func(p *probe) rule.Failures {
 			return rule.Failures{{
-				Detail: fmt.Sprintf("%s did not say whether it has %s: %s.", p.list.Name, e.ip, p.outcome.why),
+				Detail: fmt.Sprintf("%s did not say whether it lists %s: %s.", p.list.Name, e.ip, p.outcome.why),
 				Advice: e.manualCheck(p),
 			}}.About(p.list.ID)
 		})
@@ -151,12 +152,12 @@ var coverageRules = rule.Rules[*evidence]{{
 	Code: "dnsbl.lists.unanswered", Severity: diag.Info, StateIfFailed: diag.Unknown,
 	DependsOn: []diag.Code{"dnsbl.answers.refused", "dnsbl.resolver.rewrites"}, Ref: "RFC 6471 section 3.3",
 	Title: "Some blocklists gave no usable answer", Requirement: "All blocklists gave a usable answer",
-	Advice: "Check the address at the websites of these lists if they matter to your recipients.",
+	Advice: "Check the address on the websites of these lists if they matter to your recipients.",
 	When:   public, Fails: unanswered,
 }, {
 	Code: "dnsbl.allowlist.unanswered", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 6471 section 3.3",
 	Title: "No allow list gave a usable answer", Requirement: "At least one allow list gave a usable answer",
-	Advice: "Try again in a few minutes, or check the address at the websites of the lists.",
+	Advice: "Try again in a few minutes, or check the address on the websites of the lists.",
 	When:   asksAllowlistsOnly, Fails: func(e *evidence) rule.Failures {
 		if _, answered := e.allowed(); answered > 0 {
 			return nil
@@ -167,7 +168,7 @@ var coverageRules = rule.Rules[*evidence]{{
 }, {
 	Code: "dnsbl.allowlist.only", Severity: diag.Info, Ref: "RFC 5782 section 2.2",
 	Title: "Only allow lists were asked", Requirement: "At least one blocklist was asked",
-	Advice: "Ask without a choice of lists to learn whether a blocklist has the address.",
+	Advice: "Repeat the check without choosing lists to learn whether a blocklist lists the address.",
 	When:   public, Fails: func(e *evidence) rule.Failures {
 		_, answered := e.allowed()
 		return rule.FailIf(asksAllowlistsOnly(e) && answered > 0,
@@ -183,7 +184,7 @@ func were(n int) string {
 }
 
 func (e *evidence) manualCheck(p *probe) string {
-	text := "Check the address at the website of the list"
+	text := "Check the address on the website of the list"
 	if url := p.list.delistURL(e.ip.Addr); url != "" {
 		text += ", " + url
 	}
@@ -267,7 +268,7 @@ var texts = rule.Texts{
 	"dnsbl.lists.unanswered": {Headline: "Not listed on {clean}",
 		Sub: "No list that answered has it; some did not answer. The findings name those that said nothing about {ip}."},
 	"dnsbl.major.unanswered": {Headline: "Not listed on {answered}; no answer from {unasked}",
-		Sub: "No list that answered has it; a widely used one did not answer. Check {ip} at its website."},
+		Sub: "No list that answered has it; a widely used one did not answer. Check {ip} on its website."},
 	"dnsbl.listed.minor": {Headline: "Listed on {lists}",
 		Sub: "Some receivers reject or filter mail from {ip}. Remove the cause first, then request removal."},
 	"dnsbl.listed.obscure": {Headline: "Listed on {lists}",
@@ -293,16 +294,17 @@ var texts = rule.Texts{
 		Sub: "Lists that work differently agree about {ip}. Find what sends the spam first, then request removal from " +
 			"each."},
 	"dnsbl.allowlist.only": {Headline: "{allowed}; no blocklist was asked",
-		Sub: "The request names allow lists only. Ask without a choice of lists to learn whether a blocklist has {ip}."},
+		Sub: "The request names allow lists only. Repeat the check without choosing lists to learn whether a " +
+			"blocklist lists {ip}."},
 	"dnsbl.allowlist.unanswered": {Headline: "Not known whether it is on an allow list: none answered",
 		Sub: "This says nothing about {ip}. Try again in a few minutes."},
 	"dnsbl.address.special": {Headline: "Special-purpose address, not a public one: check the public address",
 		Sub: "{ip} is set aside: {purpose}. Receivers never see it, so blocklists say nothing about it."},
 	"dnsbl.resolver.rewrites": {Headline: "Not known whether it is listed: the resolver rewrites answers",
-		Sub: "The resolver replaces NXDOMAIN, so the answers of lists cannot be read. Use another resolver; this says " +
-			"follows for {ip}."},
+		Sub: "The resolver replaces NXDOMAIN, so the answers of lists cannot be read. Use another resolver: this " +
+			"says nothing about {ip}."},
 	"dnsbl.answers.refused": {Headline: "Not known whether it is listed: blocklists refuse to answer",
-		Sub: "The lists do not answer the resolver of this service. This says nothing about {ip}: check it at their " +
+		Sub: "The lists do not answer the resolver of this service. This says nothing about {ip}: check it on their " +
 			"websites."},
 	"dnsbl.answers.none": {Headline: "Not known whether it is listed: no blocklist answered",
 		Sub: "This says nothing about {ip}. Try again in a few minutes."},

@@ -112,7 +112,7 @@ var coverageRules = rule.Rules[*evidence]{{
 		c := e.best
 		return rule.FailEach(e.added(c), func(name string) rule.Failures {
 			return rule.Fail("The field %s appears %d times, and the DKIM signature of %s covers %s. Mail programs mostly "+
-				"show the first one, %s, for which no signature of the domain speaks.", name, e.count(name), c.domain(),
+				"show the first one, %s, which no signature of the domain covers.", name, e.count(name), c.domain(),
 				coveredOf(e.count(name)-e.unsigned(c.Signature, name)), quoted(e.text(name, maxShown))).About(name)
 		})
 	},

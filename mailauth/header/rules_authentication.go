@@ -64,7 +64,7 @@ var authenticationRules = rule.Rules[*evidence]{{
 	Code: "header.dmarc.forwarded", Severity: diag.Warning, Weight: 5, DependsOn: []diag.Code{"header.dmarc.fail"},
 	Ref: "RFC 8617 section 7.2.1", Title: "DMARC failed after a list or forwarder changed the message",
 	Requirement: "DMARC did not fail because of a list or forwarder",
-	Advice: "No action is needed by the sender. The operator of the list can rewrite From to its own address so that " +
+	Advice: "Leave it if you are the sender. The operator of the list can rewrite From to its own address so that " +
 		"DMARC passes.",
 	When: hasResult("dmarc"),
 	Fails: func(e *evidence) rule.Failures {
@@ -76,7 +76,7 @@ var authenticationRules = rule.Rules[*evidence]{{
 	},
 }, {
 	Code: "header.dmarc.error", Severity: diag.Warning, Weight: 5, DependsOn: []diag.Code{noAuthResults},
-	Ref: "RFC 8601 section 2.7.1; RFC 7489 section 11.2", Title: "DMARC could not be evaluated",
+	Ref: "RFC 8601 section 2.7.1, RFC 7489 section 11.2", Title: "DMARC could not be evaluated",
 	Requirement: "DMARC could be evaluated",
 	Advice: "Check the DMARC record and the name servers of the domain. Until this is fixed, receivers apply no " +
 		"DMARC policy.",
@@ -295,7 +295,7 @@ func (e *evidence) sealedPass() (sealer string, passed bool) {
 
 var filterRules = rule.Rules[*evidence]{{
 	Code: "header.spam.malicious", Severity: diag.Error, Weight: 10,
-	Ref:         "RFC 5322 section 3.6.8; documentation of the filter",
+	Ref:         "RFC 5322 section 3.6.8, documentation of the filter",
 	Title:       "Filter classified the message as phishing, spoofing or malware",
 	Requirement: "No filter classified the message as phishing, spoofing or malware",
 	Advice: "Do not open links or attachments. If the message is genuine, fix its authentication first, which " +
@@ -304,7 +304,7 @@ var filterRules = rule.Rules[*evidence]{{
 	Fails: classified(filters.Phishing, filters.Spoofing, filters.Malware),
 }, {
 	Code: "header.spam.spam", Severity: diag.Warning, Weight: 8,
-	Ref: "RFC 5322 section 3.6.8; documentation of the filter", Title: "Filter classified the message as spam",
+	Ref: "RFC 5322 section 3.6.8, documentation of the filter", Title: "Filter classified the message as spam",
 	Requirement: "No filter classified the message as spam",
 	Advice: "Check in the details of the verdict which tests added to the score. If the message is genuine, fix " +
 		"authentication first, then review links and wording.",

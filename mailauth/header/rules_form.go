@@ -111,7 +111,7 @@ var formRules = rule.Rules[*evidence]{{
 
 var damageTexts = map[Damage]string{
 	message.QuotedPrintable: "The text was copied in quoted-printable form, with =3D for = and = at line ends; it was " +
-		"decoded before reading. What looks broken in it is no fault of the message.",
+		"decoded before reading. What looks broken in it is not a fault of the message.",
 	message.Summary:      "The mail program had put a table above the header; it was removed.",
 	message.Quoted:       "Every line began with \">\", as in a reply; the quote marks were removed before reading.",
 	message.Indented:     "Every line began with white space; it was removed before reading.",
@@ -193,7 +193,7 @@ func hasControl(f *message.Field) bool {
 }
 
 // hasDirection reports whether a text has characters that reverse its direction or cannot be seen, which make the
-// displayed text differ from the written one (Unicode Technical Report 36 section 2.5).
+// displayed text differ from the written one (UTR #36 section 2.5).
 func hasDirection(text string) bool {
 	return strings.ContainsAny(text, "\u202A\u202B\u202D\u202E\u2066\u2067\u2068\u200B\u2060\uFEFF")
 }
@@ -264,7 +264,7 @@ var listRules = rule.Rules[*evidence]{{
 }, {
 	Code: "header.list.one_click.missing", Severity: diag.Info,
 	DependsOn: []diag.Code{"header.list.unsubscribe.syntax"},
-	Ref:       "RFC 8058 section 3.1; sender guidelines of Google and Yahoo",
+	Ref:       "RFC 8058 section 3.1, sender guidelines of Google and Yahoo",
 	Title:     "Newsletter without one-click unsubscribe", Requirement: "Newsletters offer one-click unsubscribe",
 	Advice: "Add List-Unsubscribe-Post: List-Unsubscribe=One-Click and an https URI. Google and Yahoo require it " +
 		"from bulk senders.",
@@ -273,7 +273,7 @@ var listRules = rule.Rules[*evidence]{{
 		"The header has List-Unsubscribe, but not List-Unsubscribe-Post."),
 }, {
 	Code: "header.list.unsubscribe.missing", Severity: diag.Info,
-	Ref: "RFC 2369 section 3.2; sender guidelines of Google and Yahoo", Title: "Bulk mail without List-Unsubscribe",
+	Ref: "RFC 2369 section 3.2, sender guidelines of Google and Yahoo", Title: "Bulk mail without List-Unsubscribe",
 	Requirement: "Bulk mail has List-Unsubscribe",
 	Advice:      "Add List-Unsubscribe with an https URI. Recipients who cannot unsubscribe report messages as spam.",
 	When:        (*evidence).bulk,

@@ -36,7 +36,7 @@ var identityRules = rule.Rules[*evidence]{{
 }, {
 	Code: "header.from.multiple", Severity: diag.Error, Weight: 10,
 	DependsOn: []diag.Code{"header.from.duplicate", "header.from.invalid"},
-	Ref:       "RFC 5322 section 3.6.2; RFC 7489 section 6.6.1", Title: "From has more than one address",
+	Ref:       "RFC 5322 section 3.6.2, RFC 7489 section 6.6.1", Title: "From has more than one address",
 	Requirement: "From has only one address",
 	Advice: "Send with one author in From. DMARC needs a single domain, and most receivers reject messages with " +
 		"several.",
@@ -84,7 +84,7 @@ var identityRules = rule.Rules[*evidence]{{
 	},
 }, {
 	Code: "header.from.lookalike", Severity: diag.Error, Weight: 5, DependsOn: []diag.Code{"header.from.invalid"},
-	Ref:   "RFC 5890 section 4.4; Unicode Technical Standard 39 section 4",
+	Ref:   "RFC 5890 section 4.4, UTS #39 section 4",
 	Title: "Domain in From imitates another domain", Requirement: "The domain in From does not imitate another domain",
 	Advice: "Treat the message as forged until the sender has confirmed it through another channel. Lookalike " +
 		"domains can pass SPF, DKIM and DMARC.",
@@ -95,7 +95,7 @@ var identityRules = rule.Rules[*evidence]{{
 		})
 	},
 }, {
-	Code: "header.text.direction", Severity: diag.Warning, Weight: 2, Ref: "Unicode Technical Report 36 section 2.5",
+	Code: "header.text.direction", Severity: diag.Warning, Weight: 2, Ref: "UTR #36 section 2.5",
 	Title:       "Invisible or direction-changing characters in a name or the subject",
 	Requirement: "Names and subject have no invisible or direction-changing characters",
 	Advice:      "Read the raw text: what is displayed differs from what was written.",

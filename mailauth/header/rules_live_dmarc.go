@@ -117,7 +117,7 @@ var liveDMARCRules = rule.Rules[*analysis]{{
 	Code: "header.live.forwarded", Severity: diag.Info, Category: factorDMARC, Reads: []rule.Source{rule.FromRequest},
 	Ref: "RFC 7960 section 3", Title: "Message was forwarded; DKIM authenticates the author",
 	Requirement: "No forwarder is evident",
-	Advice: "No action is needed. Do not add forwarders to the SPF record of the author's domain: DKIM is designed " +
+	Advice: "Leave it, and do not add forwarders to the SPF record of the author's domain: DKIM is designed " +
 		"to survive forwarding.",
 	When: func(a *analysis) bool { return passes(a) && a.live.Hop != nil },
 	Fails: func(a *analysis) rule.Failures {

@@ -106,7 +106,7 @@ var routeRules = rule.Rules[*evidence]{{
 	}),
 }, {
 	Code: "header.hop.tls.missing", Severity: diag.Warning, Weight: 4,
-	DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 3207; RFC 3848 section 2",
+	DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 3207, RFC 3848 section 2",
 	Title:       "Message crossed the Internet without TLS",
 	Requirement: "The message was encrypted with TLS wherever it crossed the Internet",
 	Advice:      "Enable STARTTLS on both servers. With MTA-STS or DANE the receiving domain can require it.",
@@ -118,7 +118,7 @@ var routeRules = rule.Rules[*evidence]{{
 	}),
 }, {
 	Code: "header.hop.tls.version", Severity: diag.Warning, Weight: 2, Fact: reach.OldTLS,
-	DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 8996 section 2",
+	DependsOn: []diag.Code{"header.received.missing"}, Ref: "RFC 8996 sections 4 and 5",
 	Title: "Hop used an outdated TLS version", Requirement: "No hop used an outdated TLS version",
 	Advice: "Enable TLS 1.2 and 1.3 on both servers.",
 	When:   anyHop(func(h *route.Hop) bool { return h.TLSVersion != "" && h.Crossed() }),

@@ -91,7 +91,7 @@ func checkSource(record string) error {
 		return input.Invalid("source_record", "is missing")
 	}
 	if _, faults := eval.Parse(record); len(faults) > 0 {
-		return input.Invalid("source_record", "is no SPF record: at byte %d, %s", faults[0].Offset, faults[0].Text)
+		return input.Invalid("source_record", "is not an SPF record: at byte %d, %s", faults[0].Offset, faults[0].Text)
 	}
 	return nil
 }

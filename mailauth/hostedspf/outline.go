@@ -290,9 +290,9 @@ func nodeFault(n *spf.Node, host string) (fault, bool) {
 	case n.Via != spf.ViaRoot && belongs(n.Domain, host):
 		return fault{own, name, "the flat records themselves are published at " + name}, true
 	case n.State == spf.NodeUnknown:
-		return fault{silent, name, "the name servers did not say what SPF record " + name + " has: " + n.Error}, true
+		return fault{silent, name, "the SPF record of " + name + " could not be looked up: " + n.Error}, true
 	case n.State == spf.NodeCut:
-		return fault{large, name, "there is too much to look up: " + name + " was not looked at"}, true
+		return fault{large, name, "there is too much to look up: " + name + " was not examined"}, true
 	case n.State == spf.NodeFound && len(n.Faults) > 0:
 		return fault{broken, name, "the SPF record of " + name + " has an error: " + n.Faults[0].Text}, true
 	case n.State == spf.NodeNone:
@@ -323,10 +323,10 @@ func termFault(t *spf.ResolvedTerm) (fault, bool) {
 				name = phrase.Quote(h.Name)
 			}
 		}
-		detail := fmt.Sprintf("the name servers did not say what %s has for %s: %v", name, phrase.Quote(t.Raw), t.Err)
+		detail := fmt.Sprintf("the lookup of %s for %s failed: %v", name, phrase.Quote(t.Raw), t.Err)
 		return fault{silent, name, detail}, true
 	case t.Cut:
-		return fault{large, name, "there is too much to look up: " + phrase.Quote(t.Raw) + " was not looked at"}, true
+		return fault{large, name, "there is too much to look up: " + phrase.Quote(t.Raw) + " was not examined"}, true
 	case t.MXCount > eval.MaxMX: // RFC 7208 section 4.6.4
 		detail := fmt.Sprintf("there are %d mail exchangers behind %s, and receivers accept %d", t.MXCount, name, eval.MaxMX)
 		return fault{broken, name, detail}, true

@@ -157,7 +157,7 @@ var rules = rule.Rules[*evidence]{{
 	},
 }, {
 	Code: "spf.hosted.stays.macro", Optional: true, Severity: diag.Info, Ref: "RFC 7208 section 7",
-	Title: "A term with macros cannot be flattened", Requirement: "No term depends on the message by macros",
+	Title: "A term with macros cannot be flattened", Requirement: "No term depends on the message through macros",
 	Advice: "Leave it if the term is needed: its lookups count as before.",
 	When:   movable, Fails: keptBy(byMacro),
 }, {

@@ -72,15 +72,16 @@ var textRules = rule.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.field.misspelt", Severity: diag.Critical, Ref: "RFC 8461 section 3.2",
-		Title:       "Misspelt field in the MTA-STS policy",
-		Requirement: "The names of the fields are spelt version, mode, mx and max_age",
+		Title:       "Misspelled field in the MTA-STS policy",
+		Requirement: "The names of the fields are spelled version, mode, mx and max_age",
 		Advice: "Write the name of the field as in the detail, in lower case: senders ignore the line, and so the " +
 			"whole policy.",
 		Fails: inPolicy(misspelt),
 	},
 	{
 		Code: "mtasts.policy.field.unknown", Severity: diag.Warning, Ref: "RFC 8461 section 3.2",
-		Title: "MTA-STS policy has a field that senders ignore", Requirement: "No field of the policy is misspelt",
+		Title: "MTA-STS policy has a field that senders ignore", Requirement: "The policy has only fields that " +
+			"MTA-STS defines",
 		Advice: "Correct the name of the field, or remove the line.",
 		Fails:  inPolicy(likeKnown),
 	},
@@ -217,8 +218,8 @@ var answerRules = rule.Rules[*evidence]{{
 	Code: "mtasts.policy.status", Severity: diag.Critical, Weight: 5, Category: factorServer,
 	DependsOn: []diag.Code{"mtasts.policy.redirect"}, Ref: "RFC 8461 section 3.3",
 	Title: "Policy is not served with status 200", Requirement: "The policy is served with status 200",
-	Advice: "Serve the policy at /.well-known/mta-sts.txt on the policy host, in testing mode first: it takes effect at " +
-		"once.",
+	Advice: "Serve the policy at /.well-known/mta-sts.txt on the policy host, in testing mode first: it takes " +
+		"effect immediately.",
 	Fails: func(e *evidence) rule.Failures {
 		head := e.page.Final()
 		return rule.FailIf(head.StatusCode != http.StatusOK, "The policy host answered %d %.100s.",

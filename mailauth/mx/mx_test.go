@@ -386,6 +386,6 @@ func TestAlias(t *testing.T) {
 		w.Zone(zone)
 		f := lookup(t, w, request).Findings[0]
 		require.Equal(t, code, f.Code)
-		require.Contains(t, f.Advice, "the operator of shop.example.net, of which this name is an alias")
+		require.Contains(t, f.Advice, "the operator of shop.example.net, the target of this alias")
 	}
 }

@@ -20,7 +20,7 @@ func (r *Report) View() *view.View {
 		v.Fact("mail", "not accepted (null MX)", "mx.null")
 		return v
 	case r.ImplicitMX:
-		v.Fact("mail", "goes to the address of the domain, for want of MX records", "mx.record")
+		v.Fact("mail", "goes to the domain's own address, as there are no MX records", "mx.record")
 	case len(r.Hosts) > 0:
 		v.Fact("servers", fmt.Sprint(len(r.Hosts)), "mx.redundancy", "mx.record")
 	}

@@ -127,7 +127,7 @@ type Evidence struct {
 	MTASTS Mode
 	DANE   Answer // whether senders that validate DNSSEC must use the TLSA records of a mail server
 
-	Web        Answer // whether there is a web site
+	Web        Answer // whether there is a website
 	WebBecause string
 }
 
@@ -153,7 +153,7 @@ type Name struct {
 	AliasOf      string  `json:"alias_of,omitempty" doc:"the name that a CNAME record leads to"`
 	Receives     Claim   `json:"receives" doc:"whether mail is received"`
 	Sends        Claim   `json:"sends" doc:"whether mail is sent"`
-	Web          Claim   `json:"web" doc:"whether there is a web site"`
+	Web          Claim   `json:"web" doc:"whether there is a website"`
 	InForce      InForce `json:"in_force" doc:"policies that others follow today"`
 	Forgeable    Claim   `json:"forgeable" doc:"whether a stranger's message with the name in From is delivered by receivers that follow DMARC and SPF"`
 
@@ -245,7 +245,7 @@ func (e *Evidence) sends() Claim {
 	case e.SPFRecord == No && e.Key == No:
 		return unknown("It has no SPF record, and no DKIM key was found.")
 	}
-	return unknown("Neither SPF nor DKIM tells.")
+	return unknown("SPF and DKIM do not show it.")
 }
 
 func (e *Evidence) web() Claim {

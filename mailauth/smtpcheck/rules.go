@@ -168,7 +168,7 @@ var texts = rule.Texts{
 	"smtp.mx.null": {Headline: "Null MX: the domain does not receive mail",
 		Sub: "No mail server was contacted. Nothing is wrong if that is intended."},
 	"smtp.relay.deferred": {Headline: "Mail servers work; the relay test was deferred, as by greylisting",
-		Sub: "Nothing is wrong with the rest. Test again in a quarter of an hour to learn whether a server relays."},
+		Sub: "Nothing is wrong with the rest. Test again in 15 minutes to learn whether a server relays."},
 }
 
 var (

@@ -39,12 +39,12 @@ var domainRules = rule.Rules[*evidence]{{
 	Fails: func(e *evidence) rule.Failures {
 		yes, _ := e.mail.Receives()
 		return e.unlessAlias(rule.FailIf(!yes && !e.mail.NullMX(),
-			"%s has neither an MX record nor an address, so that there is no mail server to test.", e.req.Domain))
+			"%s has neither an MX record nor an address: there is no mail server to test.", e.req.Domain))
 	},
 }, {
 	Code: "smtp.mx.null", Severity: diag.Info, DependsOn: []diag.Code{"smtp.mx.missing"}, Ref: "RFC 7505 section 3",
 	Title: "Null MX: the domain receives no mail", Requirement: "The domain receives mail",
-	Advice: "Nothing to do, unless the domain is to receive mail: then replace the null MX with MX records.",
+	Advice: "Leave it if the domain is to receive no mail. Otherwise replace the null MX with MX records.",
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.mail.NullMX(), "The null MX of %s says that it receives no mail; no server was tested.",
 			e.req.Domain)

@@ -35,7 +35,8 @@ var helloRules = []serverRule{onServers(func(s *server) bool { return s.usable()
 		case name == "":
 			return "has no host name in its banner"
 		default:
-			return fmt.Sprintf("begins its banner with %q, which is no host name on the Internet", phrase.Quote(name))
+			return fmt.Sprintf("begins its banner with %q, which is not a host name on the "+
+				"Internet", phrase.Quote(name))
 		}
 	}), onServers((*server).usable, rule.Rule[*evidence]{
 		Code: "smtp.hello.name", Severity: diag.Info, Weight: 1, Category: factorNames, Ref: "RFC 5321 section 4.1.1.1",
@@ -49,7 +50,7 @@ var helloRules = []serverRule{onServers(func(s *server) bool { return s.usable()
 		case name == "":
 			return "does not name itself in its response to EHLO"
 		default:
-			return fmt.Sprintf("calls itself %q in its response to EHLO, which is no host name on the Internet",
+			return fmt.Sprintf("calls itself %q in its response to EHLO, which is not a host name on the Internet",
 				phrase.Quote(name))
 		}
 	}), onServers(func(s *server) bool {
@@ -66,7 +67,7 @@ var helloRules = []serverRule{onServers(func(s *server) bool { return s.usable()
 		Code: "smtp.session.slow", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 4.5.3.2",
 		Title:       "Mail server too slow to be tested completely",
 		Requirement: "The mail servers answer fast enough to be tested completely",
-		Advice: "Nothing to do if the server slows down unknown clients on purpose. Otherwise look for slow DNS lookups " +
+		Advice: "Leave it if the server slows down unknown clients on purpose. Otherwise look for slow DNS lookups " +
 			"or a heavy load.",
 	}, func(s *server) string {
 		return textIf(s.cutShort(), "could not be tested completely: it answered too slowly")
@@ -76,7 +77,7 @@ var ptrRules = []serverRule{onServers(func(s *server) bool { return s.outcome !=
 	Code: "smtp.ptr.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 1912 section 2.1",
 	Title:       "Reverse DNS of a mail server could not be looked up",
 	Requirement: "The reverse DNS of the mail servers could be looked up",
-	Advice:      "Check the name servers of the reverse zone, or ask who runs the network to do so.",
+	Advice:      "Check the name servers of the reverse zone, or ask the operator of the network to do so.",
 }, func(s *server) string {
 	switch {
 	case s.ptr.err != nil:
@@ -91,7 +92,7 @@ var ptrRules = []serverRule{onServers(func(s *server) bool { return s.outcome !=
 	Reads: []rule.Source{fromPTR, fromSessions}, Ref: "RFC 1912 section 2.1",
 	Title:       "Mail server without reverse DNS (PTR)",
 	Requirement: "The addresses of the mail servers have reverse DNS (PTR)",
-	Advice: "Nothing to do if the server only receives mail. If it also sends, set a PTR record with its host name: " +
+	Advice: "Leave it if the server only receives mail. If it also sends, set a PTR record with its host name: " +
 		"large receivers, among them Gmail and Outlook.com, refuse mail from addresses without one.",
 }, func(s *server) string {
 	return textIf(len(s.ptr.hosts) == 0, "has no reverse DNS: "+s.addr.Addr().String()+" has no PTR record")
@@ -144,7 +145,7 @@ var relayRules = []serverRule{onServers(func(s *server) bool {
 	Code: "smtp.relay.deferred", Severity: diag.Info, Ref: "RFC 6647 section 2.4",
 	Title:       "Recipient is deferred, as with greylisting",
 	Requirement: "No mail server defers the recipient of the relay test",
-	Advice: "Nothing to do if the server uses greylisting: senders try again. Test again in a quarter of an hour to " +
+	Advice: "Leave it if the server uses greylisting: senders try again. Test again in 15 minutes to " +
 		"learn whether it relays for strangers.",
 }, func(s *server) string {
 	if !s.relayUnknown() || !s.relay.deferred {

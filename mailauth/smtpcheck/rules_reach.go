@@ -38,8 +38,8 @@ var reachRules = rule.Rules[*evidence]{{
 }, {
 	Code: "smtp.servers.unwelcome", Severity: diag.Warning, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 3.1",
 	Title: "Mail servers refuse this client", Requirement: "No mail server refuses this client",
-	Advice: "Nothing to fix unless senders see the same reply: it is about the address or the name of the client that " +
-		"makes this test. Set helo to a name that leads to that address, allow it in the mail server, or test from " +
+	Advice: "Leave it unless senders see the same reply: it is about the address or the name of the client that " +
+		"runs this test. Set helo to a name that leads to that address, allow it in the mail server, or test from " +
 		"another one.",
 	When:  func(e *evidence) bool { return slices.ContainsFunc(e.servers, (*server).answered) },
 	Fails: func(e *evidence) rule.Failures { return e.failUntested(rejected, "%s refuses this client: %s.") },
@@ -153,7 +153,7 @@ var sessionRules = []serverRule{onServers(func(*server) bool { return true }, ru
 })), onServers(func(s *server) bool { return !s.forMail() && !s.outcome.isInconclusive() }, rule.Rule[*evidence]{
 	Code: "smtp.submission.unavailable", Severity: diag.Info, Ref: "RFC 8314 section 3.3",
 	Title: "No submission service on a tested port", Requirement: "The tested submission ports accept connections",
-	Advice: "Nothing to do if users submit mail to another host. Otherwise start the submission service here.",
+	Advice: "Leave it if users submit mail to another host. Otherwise start the submission service here.",
 }, func(s *server) string {
 	if s.outcome != refused && s.outcome != silent {
 		return ""
@@ -168,8 +168,8 @@ var sessionRules = []serverRule{onServers(func(*server) bool { return true }, ru
 }, when(deferred, failing("cannot take mail at the moment: "))), onServers((*server).judgedAlone, rule.Rule[*evidence]{
 	Code: "smtp.session.unwelcome", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 5321 section 3.1",
 	Title: "Mail server refuses this client", Requirement: "No mail server refuses this client",
-	Advice: "Nothing to do unless senders see the same reply: the refusal is about the address or the name of the " +
-		"client that makes this test. Allow it in the mail server to get a full result.",
+	Advice: "Leave it unless senders see the same reply: the refusal is about the address or the name of the client " +
+		"that runs this test. Allow it in the mail server to get a full result.",
 }, when(rejected, failing("refuses this client: "))), onServers((*server).answered, rule.Rule[*evidence]{
 	Code: "smtp.banner.refused", Severity: diag.Error, Weight: 5, Category: factorReach, Ref: "RFC 5321 section 3.1",
 	Title:       "Mail server turns clients away in its banner",

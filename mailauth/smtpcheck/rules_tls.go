@@ -86,7 +86,7 @@ var encryptionRules = []serverRule{onServers(func(s *server) bool {
 	return "completes the TLS handshake, but goes no further: " + s.ehloErr.Error()
 }), onServers(encrypted, rule.Rule[*evidence]{
 	Code: "smtp.tls.version", Severity: diag.Warning, Weight: 3, Category: factorTLS, Fact: reach.OldTLS,
-	Ref:   "RFC 8996 section 2",
+	Ref:   "RFC 8996 sections 4 and 5",
 	Title: "Mail server uses an obsolete TLS version", Requirement: "The mail servers use TLS 1.2 or later",
 	Advice: "Enable TLS 1.2 and 1.3: senders that follow the standard do not use older versions.",
 }, func(s *server) string {
@@ -155,8 +155,9 @@ var certificateRules = []serverRule{onServers(encrypted, rule.Rule[*evidence]{
 		return ""
 	}
 	issuer := s.tls.Chain[len(s.tls.Chain)-1].Issuer
-	return fmt.Sprintf("shows a certificate that is not trusted: its chain is incomplete, for the certificate of its "+
-		"issuer %q is not sent, and that issuer is no trusted authority", phrase.Quote(cmp.Or(issuer.CommonName, issuer.Raw)))
+	return fmt.Sprintf("shows a certificate that is not trusted: its chain is incomplete, because the certificate "+
+		"of its issuer %q is not sent, and that issuer is not a trusted "+
+		"authority", phrase.Quote(cmp.Or(issuer.CommonName, issuer.Raw)))
 }), onServers(encrypted, rule.Rule[*evidence]{
 	Code: "smtp.certificate.self_signed", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
 	Ref:         "RFC 8461 section 4.2",

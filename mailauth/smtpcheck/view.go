@@ -27,7 +27,7 @@ func (r *Report) View() *view.View {
 	case r.ImplicitMX && r.Summary.Reachable == 0:
 		v.Fact("mail", "no MX record, and no answer from the address of the domain", "smtp.mx.unused", "smtp.mx.implicit")
 	case r.ImplicitMX:
-		v.Fact("mail", "to the address of the domain, for want of MX records", "smtp.mx.implicit")
+		v.Fact("mail", "to the domain's own address, as there are no MX records", "smtp.mx.implicit")
 	}
 	if len(r.Servers) == 0 {
 		return v

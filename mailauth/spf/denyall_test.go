@@ -98,7 +98,7 @@ func TestEachKindOfNetwork(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
-		`"ip4:0.0.0.145" stands for 0.0.0.145/32, which is no host's address.`,
+		`"ip4:0.0.0.145" stands for 0.0.0.145/32, which is not a host's address.`,
 		`"ip4:10.0.0.40/31" stands for 10.0.0.40/31, which is for private use. The same holds in 3 other places: mx, ip4:10.1.0.0/24 and ip4:10.2.0.0/24.`,
 		`"mx" stands for 127.0.0.1/32, the loopback network.`,
 		`"ip4:198.18.0.0/24" stands for 198.18.0.0/24, which is for benchmarks.`,

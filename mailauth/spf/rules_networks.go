@@ -133,7 +133,7 @@ type special struct {
 // specials are the networks from which no mail comes over the Internet (RFC 6890 and the IANA registries of
 // special-purpose addresses). Networks for documentation are not a fault in an example record.
 var specials = []special{
-	{netip.MustParsePrefix("0.0.0.0/8"), "which is no host's address"},
+	{netip.MustParsePrefix("0.0.0.0/8"), "which is not a host's address"},
 	{netip.MustParsePrefix("10.0.0.0/8"), "which is for private use"},
 	{netip.MustParsePrefix("100.64.0.0/10"), "which is shared address space"},
 	{netip.MustParsePrefix("127.0.0.0/8"), "the loopback network"},

@@ -174,7 +174,7 @@ var publicationRules = on("spf.domain.nxdomain", rule.Rules[*evidence]{{
 		return rule.FailIf(e.type99.Exists(), "%s has a record of type SPF (99).", e.domain)
 	},
 }, {
-	Code: "spf.record.sender_id", Severity: diag.Warning, Ref: "RFC 7208 appendix C",
+	Code: "spf.record.sender_id", Severity: diag.Warning, Ref: "RFC 6686 section 6",
 	Title: "Obsolete Sender ID record", Requirement: "No Sender ID record is published",
 	Advice: "Remove the TXT record that begins with spf2.0: receivers do not evaluate Sender ID any more.",
 	Fails: func(e *evidence) rule.Failures {

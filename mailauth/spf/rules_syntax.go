@@ -94,7 +94,7 @@ var syntaxRules = rule.Rules[*evidence]{
 		"IPv4 addresses are in ip4, IPv6 addresses in ip6", "5.6",
 		"Use ip4 for IPv4 addresses and ip6 for IPv6 addresses.", eval.WrongFamily),
 	syntaxRule("spf.syntax.network_macro", "SPF record has a macro in ip4 or ip6", "ip4 and ip6 have no macros", "5.6",
-		"Replace the macro by an address, or use exists with the macro.", eval.MacroInNetwork),
+		"Replace the macro with an address, or use exists with the macro.", eval.MacroInNetwork),
 	syntaxRule("spf.syntax.prefix", "SPF record has an invalid prefix length", "Every prefix length is valid", "5.6",
 		"Use 0 to 32 for IPv4 and 0 to 128 for IPv6, without leading zeros; a and mx take /24//64 for both families.",
 		eval.BadPrefix),

@@ -128,13 +128,13 @@ var reportModifiers = map[string]func(value string) string{
 			return "it is a local part alone, and the domain is that of the record"
 		case strings.HasPrefix(value, ".") || strings.HasSuffix(value, ".") || strings.Contains(value, "..") ||
 			strings.ContainsAny(value, "()<>[]:;,\\\"%"): // RFC 5321 section 4.1.2
-			return "it is no local part of an address"
+			return "it is not the local part of an address"
 		}
 		return ""
 	},
 	"rp": func(value string) string {
 		if n, err := strconv.ParseUint(value, 10, 8); err != nil || n > 100 {
-			return "it is no percentage from 0 to 100"
+			return "it is not a percentage from 0 to 100"
 		}
 		return ""
 	},

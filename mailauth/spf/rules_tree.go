@@ -310,8 +310,9 @@ var hostRules = rule.Rules[*evidence]{
 	acrossRecords(rule.Rule[*evidence]{
 		Code: "spf.mx.address", Severity: diag.Info, Ref: "RFC 7208 section 5.4",
 		Title: "MX host of an SPF mx has no address", Requirement: "Every MX host behind an mx has an address",
-		Advice: "Give the host an A or AAAA record, or replace its MX record by one of a host that has an address.",
-		When:   lookedUp,
+		Advice: "Give the host an A or AAAA record, or replace its MX record with one that names a host with an " +
+			"address.",
+		When: lookedUp,
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) rule.Failures {
 			var list rule.Failures
 			for _, host := range t.withoutAddress() {

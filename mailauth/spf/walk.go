@@ -274,7 +274,7 @@ func (w *walker) descend(n *Node, t *ResolvedTerm) {
 			}
 		})
 	case eval.DomainFault(t.Target) != "":
-		c.State, c.Error = NodeMalformed, "that is no domain: "+eval.DomainFault(t.Target)
+		c.State, c.Error = NodeMalformed, "that is not a domain name: "+eval.DomainFault(t.Target)
 	case c.leadsBack():
 		c.State, c.Error = NodeLoop, "it leads back to itself: "+strings.Join(c.path(), " > ")
 	case t.Cut || c.Depth > maxDepth || !w.reserve(c.Domain, dns.TypeTXT):

@@ -40,7 +40,7 @@ func Find(answer []*dns.TXT) (Record, error) {
 	case len(found.Records) == 1:
 		return read(&found.List)
 	case len(found.Records) > 1:
-		return Record{}, fmt.Errorf("there are %d TLSRPT records, of which senders use none", len(found.Records))
+		return Record{}, fmt.Errorf("there are %d TLSRPT records, and senders use none of them", len(found.Records))
 	case len(found.Strays) > 0:
 		return Record{}, errors.New("senders ignore what looks like a TLSRPT record: " + found.Strays[0].Why)
 	default:

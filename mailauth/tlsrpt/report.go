@@ -150,7 +150,7 @@ func parseBody(data []byte) (*Report, error) {
 	case jsonErr != nil && err != nil:
 		return nil, fmt.Errorf("its gzip data is damaged: %w", err)
 	case err != nil:
-		r.Faults = append(r.Faults, "The gzip data is damaged: what comes behind the damage is missing")
+		r.Faults = append(r.Faults, "The gzip data is damaged: what comes after the damage is missing")
 	}
 	return r, jsonErr
 }

@@ -123,7 +123,7 @@ func (r *reader) policies(d *json.Decoder) error {
 		}
 		r.where = fmt.Sprintf("Policy %d", i)
 		if len(r.Policies) == maxPolicies {
-			r.fault("%s and those behind it are left out: %d are read", r.where, maxPolicies)
+			r.fault("%s and those after it are left out: %d are read", r.where, maxPolicies)
 			break
 		}
 		var o object
@@ -178,7 +178,7 @@ func (r *reader) policy(o object) PolicyReport {
 		var detail object
 		switch r.details++; {
 		case r.details > maxFailures:
-			r.fault("%s and those behind it are left out: %d are read", r.where, maxFailures)
+			r.fault("%s and those after it are left out: %d are read", r.where, maxFailures)
 			return p
 		case json.Unmarshal(value, &detail) != nil || detail == nil:
 			r.fault("%s is not an object and is left out", r.where)

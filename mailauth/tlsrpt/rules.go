@@ -195,7 +195,7 @@ var addressRules = rule.Rules[*evidence]{{
 	Code: "tlsrpt.rua.invalid", Severity: diag.Error, Weight: 4, Category: factorAddress,
 	DependsOn: []diag.Code{"tlsrpt.rua.missing"}, Ref: "RFC 8460 section 3",
 	Title:       "Report address in rua is not a valid mailto or https URI",
-	Requirement: "Every report address in rua is a valid URI of mailto or https",
+	Requirement: "Every report address in rua is a valid mailto or https URI",
 	Advice: "Write each address as mailto:local-part@domain or as an https URI, and one comma between two of them: " +
 		"senders send nothing to what they cannot read.",
 	Fails: tagRules.Faults(badRUA),
@@ -255,7 +255,7 @@ var destinationRules = rule.Rules[*evidence]{{
 }, {
 	Code: "tlsrpt.destination.many", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 8460 section 3",
 	Title: "More report destinations than are checked", Requirement: "All report destinations were checked",
-	Advice: "Name fewer addresses in rua, and distribute the reports behind one of them.",
+	Advice: "Name fewer addresses in rua, and forward the reports from one of them.",
 	When:   hasDestinations, Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.unchecked > 0, "Only the first %d destinations were checked, which leaves out %s: that is a "+
 			"limit of this check.", maxDestinations, phrase.Count(e.unchecked, "URI"))
@@ -289,7 +289,7 @@ var policyRules = rule.Rules[*evidence]{{
 	Code: "tlsrpt.policy.missing", Severity: diag.Info, Reads: []rule.Source{fromRecord, fromMail, fromPolicies},
 	Ref:         "RFC 8460 section 1",
 	Title:       "Neither MTA-STS nor DANE to report about",
-	Requirement: "The domain has MTA-STS or DANE, whose failures reports tell",
+	Requirement: "The domain has MTA-STS or DANE, whose failures are reported",
 	Advice: "Set up MTA-STS in testing mode: reports then name the senders that could not deliver, before a policy is " +
 		"enforced.",
 	When: func(e *evidence) bool { return tagRules.HasOne(e) && e.receives() },

@@ -57,7 +57,7 @@ func TestFind(t *testing.T) {
 		{"one", []string{record}, ""},
 		{"one beside others", []string{"v=spf1 -all", record, "v=tlsrptv1; rua=mailto:a@b"}, ""},
 		{"none", []string{"v=spf1 -all"}, "there is no TLSRPT record"},
-		{"two", []string{record, record}, "there are 2 TLSRPT records, of which senders use none"},
+		{"two", []string{record, record}, "there are 2 TLSRPT records, and senders use none of them"},
 		{"stray", []string{"v=TLSRPTv1"}, "no semicolon follows its version"},
 		{"broken", []string{"v=TLSRPTv1; rua=a@b"}, "has no mailto:"},
 	}

@@ -144,7 +144,7 @@ var engineRules = rule.Rules[*evidence]{{
 	Code: "crawl.index.expires", Severity: diag.Info,
 	Ref:         googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
 	Title:       "Page leaves Google on a date (unavailable_after)",
-	Requirement: "Google may index the page without an end",
+	Requirement: "Google may index the page without an end date",
 	Advice:      "Remove unavailable_after unless the page should leave search results then.", When: served,
 	Fails: func(e *evidence) rule.Failures {
 		until := e.google().effect.Until

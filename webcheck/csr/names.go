@@ -130,7 +130,7 @@ func (n *Name) judgeForm(raw, base string) {
 	case raw == "":
 		n.fail(badSyntax, "it is empty")
 	case strings.Contains(raw, "\x00"):
-		n.fail(badSyntax, "it has a NUL character, behind which some software stops to read")
+		n.fail(badSyntax, "it has a NUL character, at which some software stops reading")
 	case notIP == nil:
 		n.fail(addressAsDNS, "an IP address must be in the request as such, not as a host name")
 	case notNet == nil:
@@ -140,9 +140,9 @@ func (n *Name) judgeForm(raw, base string) {
 	case strings.Contains(raw, "@"):
 		n.fail(badSyntax, "it is a mail address, not a host name")
 	case strings.ContainsAny(raw, "/?#"):
-		n.fail(badSyntax, "it has a path, which a host name has not")
+		n.fail(badSyntax, "it has a path, which a host name does not have")
 	case strings.Contains(raw, ":"):
-		n.fail(badSyntax, "it has a port or prefix, which a host name has not")
+		n.fail(badSyntax, "it has a port or prefix, which a host name does not have")
 	case strings.ContainsAny(raw, " \t\r\n,;"):
 		n.fail(badSyntax, "it has a space or a separator: each name must be by itself")
 	case strings.Contains(base, "*") || raw == "*":
@@ -192,7 +192,7 @@ func (n *Name) judgePlace(name string) {
 	case under(name, "home.arpa"):
 		n.fail(internalName, "home.arpa is for home networks")
 	case under(name, "in-addr.arpa") || under(name, "ip6.arpa"):
-		n.fail(reverseName, "it belongs to the reverse DNS, for which no certificates are issued any more")
+		n.fail(reverseName, "it belongs to the reverse DNS, and certificates are no longer issued for such names")
 	case strings.Trim(top, "0123456789") == "":
 		n.fail(badSyntax, "it ends in a number, which makes it an IP address")
 	case !public && !strings.Contains(name, "."):
@@ -200,7 +200,7 @@ func (n *Name) judgePlace(name string) {
 	case !public:
 		n.fail(internalName, "there is no top-level domain .%s", top)
 	case suffix == name && n.Wild: // Baseline Requirements section 3.2.2.6
-		n.fail(wildcardSuffix, "%s is a public suffix, below which everybody registers domains", name)
+		n.fail(wildcardSuffix, "%s is a public suffix, below which anyone can register domains", name)
 	case suffix == name:
 		n.fail(publicSuffix, "%s is a public suffix, which cannot be owned", name)
 	}

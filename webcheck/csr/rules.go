@@ -102,7 +102,7 @@ var textRules = rule.Rules[*evidence]{{
 }, {
 	Code: "csr.pem.form", Severity: diag.Info, Ref: armor + "3",
 	Title: "Text is not a PEM file", Requirement: "The text is a PEM file",
-	Advice: "Hand in the clean copy in clean_pem, or the file itself as the program wrote it.",
+	Advice: "Submit the clean copy in clean_pem, or the file itself as the program wrote it.",
 	When:   func(e *evidence) bool { return e.usable },
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(len(e.damages) > 0,
@@ -208,7 +208,7 @@ var signatureRules = rule.Rules[*evidence]{{
 		a := e.csr.Algorithm
 		detail := "The request is signed with %s (%s), which authorities do not accept."
 		if a.Weak {
-			detail = "The request is signed with %s (%s), of which signatures can be forged."
+			detail = "The request is signed with %s (%s), whose signatures can be forged."
 		}
 		return rule.FailIf(!slices.Contains([]string{"SHA-256", "SHA-384", "SHA-512"}, a.Hash), detail, a.Hash, a.Name).
 			Suggesting(e.correction())
@@ -236,9 +236,9 @@ func (e *evidence) texts() rule.Texts {
 // damagedTexts are the texts for a request found in something other than the file to submit.
 var damagedTexts = rule.Texts{
 	"valid": {
-		Headline: "Request is compliant, but the text is not a file to hand in",
+		Headline: "Request is compliant, but the text is not a file to submit",
 		Sub: "Nothing in the request keeps public authorities from issuing a certificate, but they may be unable to read " +
-			"the text as it is. Hand in the clean copy in clean_pem.",
+			"the text as it is. Submit the clean copy in clean_pem.",
 	},
 }
 

@@ -83,7 +83,7 @@ var nameRules = rule.Rules[*evidence]{
 		"Write the address with the type IP, as the suggested command does.", with(addressAsDNS)),
 	nameRule("csr.names.wildcard", "Invalid wildcard", "The asterisk of a wildcard is the whole of the first label",
 		br+"1.6.1, RFC 9525 section 6.3",
-		"Name the hosts one by one, or ask for *. and the domain.", with(badWildcard)),
+		"Name the hosts one by one, or request a wildcard of the form *.example.com.", with(badWildcard)),
 	nameRule("csr.names.wildcard_suffix", "Wildcard for a public suffix", "No wildcard covers all of a public suffix",
 		br+"3.2.2.6",
 		"Ask for a wildcard of your own domain.", with(wildcardSuffix)),
@@ -124,14 +124,15 @@ var nameRules = rule.Rules[*evidence]{
 		Fails: func(e *evidence) rule.Failures {
 			detail := fmt.Sprintf("The request has %d names.", len(e.csr.Names))
 			if len(e.csr.Names) > maxJudged {
-				detail = fmt.Sprintf("The request has %d names, of which the first %d are judged.", len(e.csr.Names), maxJudged)
+				detail = fmt.Sprintf("The request has %d names, and the first %d of them are "+
+					"judged.", len(e.csr.Names), maxJudged)
 			}
 			return rule.FailIf(len(e.csr.Names) > maxNames, "%s", detail)
 		},
 	},
 	{
 		Code: "csr.names.apex", Severity: diag.Info, Ref: "RFC 9525 section 6.3",
-		Title: "Wildcard without the domain itself", Requirement: "With a wildcard the domain itself is named too",
+		Title: "Wildcard without the domain itself", Requirement: "A wildcard comes with the domain itself",
 		Advice: "Add the domain itself if the server answers for it: the wildcard does not cover it.",
 		Fails: func(e *evidence) rule.Failures {
 			return rule.FailEach(e.names, func(n Name) rule.Failures {

@@ -50,7 +50,7 @@ func (r *Report) View() *view.View {
 	v.Fact("requirements", view.TextIf(len(r.Compliance) > 0, fmt.Sprintf("%d of %d met", met, len(r.Compliance))))
 	if r.CleanPEM != "" && r.Outcome == compliant {
 		v.Steps = append(v.Steps,
-			view.Step{Code: "csr.pem.form", Severity: diag.Info, Text: "Hand in the request as this file.",
+			view.Step{Code: "csr.pem.form", Severity: diag.Info, Text: "Submit the request as this file.",
 				Value: r.CleanPEM})
 	}
 	v.BriefIf(v.Mark() == view.Good && r.PublicKey.Algorithm != "", phrase.Series(names, 2), r.PublicKey.Short())

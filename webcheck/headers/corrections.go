@@ -158,7 +158,7 @@ var commaRule = rule.Rule[*evidence]{
 			if c.listed {
 				effect = "There browsers take it for the name of a directive."
 			}
-			f := rule.Fail("The comma behind \"%s\" ends the policy, and \"%s\" begins another one. %s",
+			f := rule.Fail("The comma after \"%s\" ends the policy, and \"%s\" begins another one. %s",
 				phrase.Quote(c.before), phrase.Quote(c.after), effect).About(fieldCSP)
 			if !c.meta && len(e.values(fieldCSP)) == 1 {
 				f[0].Location = &diag.Location{Offset: c.offset, Length: 1}

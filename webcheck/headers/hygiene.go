@@ -101,12 +101,13 @@ func (e *evidence) rightly(name, value string) string {
 func (e *evidence) reportingFaults() (all rule.Failures) {
 	for _, name := range []string{"Report-To", "NEL"} {
 		if e.has(name) && !json.Valid([]byte("["+e.value(name)+"]")) {
-			all = append(all, rule.Fail("%s is no JSON: %s.", name, phrase.Quote(e.value(name))).About(name)...)
+			all = append(all, rule.Fail("%s is not JSON: %s.", name, phrase.Quote(e.value(name))).About(name)...)
 		}
 	}
 	if _, err := httpsfv.UnmarshalDictionary(e.values("Reporting-Endpoints")); e.has("Reporting-Endpoints") && err != nil {
 		all = append(all,
-			rule.Fail("Reporting-Endpoints is no structured dictionary: %s.", phrase.Quote(e.value("Reporting-Endpoints"))).
+			rule.Fail("Reporting-Endpoints is not a structured dictionary: "+
+				"%s.", phrase.Quote(e.value("Reporting-Endpoints"))).
 				About("Reporting-Endpoints")...)
 	}
 	return all
@@ -174,7 +175,7 @@ var hygieneRules = rule.Rules[*evidence]{{
 }, {
 	Code: "headers.cache.cookies", Severity: diag.Warning, Ref: "RFC 9111 section 7.3",
 	Title:       "Shared caches may keep a response that sets cookies",
-	Requirement: "Shared caches keep no answer that sets cookies",
+	Requirement: "Shared caches keep no response that sets cookies",
 	Advice: "Send Cache-Control: private or no-store with responses that set cookies; " +
 		"otherwise one visitor may get another's cookie.",
 	When: func(e *evidence) bool { return len(e.final.Header.Values("Set-Cookie")) > 0 },

@@ -93,7 +93,7 @@ var answerRules = rule.Rules[*evidence]{{
 	},
 }, {
 	Code: "headers.status.error", Severity: diag.Info, DependsOn: fetched, Ref: "RFC 9110 section 15",
-	Title: "The headers are those of an error page", Requirement: "The answer is not an error",
+	Title: "The headers are those of an error page", Requirement: "The response is not an error",
 	Advice: "Examine a page that exists: servers often send other headers with it.",
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(e.final.StatusCode >= 400, "The server answered %d %s: other pages may have other headers.",

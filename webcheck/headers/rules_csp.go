@@ -198,7 +198,7 @@ var policyRules = rule.Rules[*evidence]{{
 }, {
 	Code: "headers.csp.nonce", Severity: diag.Warning, Category: factorPolicy, Reads: []rule.Source{fromForeign},
 	DependsOn: []diag.Code{"headers.csp.missing"}, Ref: "CSP Level 3 section 8.1",
-	Title: "Nonce is the same in two answers", Requirement: "No nonce was seen twice",
+	Title: "Nonce is the same in two responses", Requirement: "No nonce was seen twice",
 	Advice: "Make a new random nonce for each response, and let no cache keep the page; " +
 		"a nonce that is known vouches for injected scripts.",
 	Fails: func(e *evidence) rule.Failures {
@@ -235,7 +235,7 @@ var policyDetailRules = rule.Rules[*evidence]{commaRule, {
 }, {
 	Code: "headers.csp.long", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
 	Ref:   "CSP Level 3 section 2.2.2",
-	Title: "Policy is longer than is examined", Requirement: "The whole policy is examined",
+	Title: "Policy is too long to be examined in full", Requirement: "The whole policy is examined",
 	Advice: "Merge what is alike, and use nonces or hashes instead of long lists of hosts.",
 	Fails:  inPolicies(csp.TooLong),
 }, {

@@ -108,7 +108,7 @@ var fieldRules = rule.Rules[*evidence]{{
 	},
 }, {
 	Code: "headers.content_type.missing", Severity: diag.Warning, Category: factorTypes, Ref: "RFC 9110 section 8.3",
-	Title: "No Content-Type", Requirement: "The answer says what it is",
+	Title: "No Content-Type", Requirement: "The response has a Content-Type",
 	Advice: "Send Content-Type, such as text/html; charset=utf-8.",
 	When:   func(e *evidence) bool { return e.document != nil && len(e.page.Body) > 0 },
 	Fails: func(e *evidence) rule.Failures {
@@ -467,7 +467,7 @@ var sharingRules = rule.Rules[*evidence]{{
 	Code: "headers.cors.vary", Severity: diag.Info, Category: factorSharing,
 	Ref:         "Fetch Standard, CORS protocol and HTTP caches",
 	Title:       "Response depends on Origin, but lacks Vary: Origin",
-	Requirement: "An answer that depends on Origin has Vary: Origin",
+	Requirement: "A response that depends on Origin has Vary: Origin",
 	Advice:      "Send Vary: Origin with every response, so caches do not give one site the response for another.",
 	Fails: func(e *evidence) rule.Failures {
 		first := e.accesses()[0]

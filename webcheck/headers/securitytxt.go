@@ -102,7 +102,7 @@ func (e *evidence) readSecurityTxt() *securityTxt {
 	case s.expires == 0:
 		s.fault("Expires", "It has no Expires, which is required.")
 	case s.expires > 1:
-		s.fault("Expires", "It has %d Expires fields, of which there must be one.", s.expires)
+		s.fault("Expires", "It has %d Expires fields, and there must be one.", s.expires)
 	}
 	if r.Truncated {
 		s.fault("", "It is longer than %d KiB; the rest was not read.", maxSecurityTxt>>10)
@@ -175,7 +175,7 @@ func (s *securityTxt) read(body string) {
 		}
 	}
 	if languages > 1 {
-		s.fault("Preferred-Languages", "It has %d Preferred-Languages fields, of which there must not be more than one.",
+		s.fault("Preferred-Languages", "It has %d Preferred-Languages fields, and there must not be more than one.",
 			languages)
 	}
 }
@@ -231,7 +231,7 @@ const (
 // securityTxtRules are about security.txt, which a page may lack.
 var securityTxtRules = rule.Rules[*evidence]{{
 	Code: "headers.security_txt.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Ref: "RFC 9116 section 3",
-	Title: "security.txt was not answered", Requirement: "The request for security.txt is answered",
+	Title: "No answer to the request for security.txt", Requirement: "The request for security.txt is answered",
 	Advice: "Make the server answer requests for /.well-known/security.txt immediately: with the file, or with 404.",
 	When:   func(e *evidence) bool { return e.secure() && e.security != nil },
 	Fails: func(e *evidence) rule.Failures {
@@ -266,8 +266,9 @@ var securityTxtRules = rule.Rules[*evidence]{{
 	Code: "headers.security_txt.expired", Severity: diag.Warning,
 	DependsOn: []diag.Code{"headers.security_txt.missing"}, Ref: "RFC 9116 section 2.5.5",
 	Title: "security.txt has expired", Requirement: "security.txt has not expired",
-	Advice: "Check that the contacts are right, and set Expires to a time less than a year ahead; renew it by a job.",
-	When:   expires,
+	Advice: "Check that the contacts are right, and set Expires to a time less than a year ahead, and automate its " +
+		"renewal.",
+	When: expires,
 	Fails: func(e *evidence) rule.Failures {
 		at := e.contacts.Expires
 		return rule.FailIf(!at.After(e.now), "security.txt expired on %s: reporters must not use it any more.",
@@ -277,8 +278,9 @@ var securityTxtRules = rule.Rules[*evidence]{{
 	Code: "headers.security_txt.expiring", Severity: diag.Info, DependsOn: []diag.Code{"headers.security_txt.expired"},
 	Ref:   "RFC 9116 section 2.5.5",
 	Title: "security.txt expires soon", Requirement: "security.txt does not expire soon",
-	Advice: "Check that the contacts are right, and set Expires to a time less than a year ahead; renew it by a job.",
-	When:   expires,
+	Advice: "Check that the contacts are right, and set Expires to a time less than a year ahead, and automate its " +
+		"renewal.",
+	When: expires,
 	Fails: func(e *evidence) rule.Failures {
 		at := e.contacts.Expires
 		f := rule.FailIf(at.Before(e.now.Add(securityTxtNotice)), "security.txt expires on %s.", at.Format(time.DateOnly)).

@@ -67,7 +67,7 @@ var serverRules = reach.Server[*evidence]{Name: "HTTPS site", Observation: (*evi
 		Title: "Domain does not exist", Requirement: "The domain exists"},
 	rule.Rule[*evidence]{
 		Code: "hsts.domain.address", Severity: diag.Info, StateIfFailed: diag.Missing, Fact: reach.NoAddress,
-		Differs: "a domain that only receives mail has no web site, and needs none",
+		Differs: "a domain that only receives mail has no website, and needs none",
 		Title:   "Domain has no address and thus no website", Requirement: "The domain has a website",
 		Advice: "Check the host that serves the website, such as www, if there is one.",
 	},
@@ -241,7 +241,7 @@ var redirectRules = rule.Rules[*evidence]{{
 }, {
 	Code: "hsts.redirect.long", Severity: diag.Info, StateIfFailed: diag.Unknown, Fact: reach.LongRedirect,
 	DependsOn: []diag.Code{needsHTTPS}, Ref: "RFC 9110 section 4.1",
-	Title: "Redirect is longer than what is checked", Requirement: "Every redirect is as short as what is checked",
+	Title: "Redirect is too long to be checked", Requirement: "Every redirect is short enough to be checked",
 	Advice: "Open the site in a browser to see where it leads.", When: answered,
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailIf(tooLong(e.https) || tooLong(e.http),

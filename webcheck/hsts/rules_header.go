@@ -116,7 +116,7 @@ var headerRules = rule.Rules[*evidence]{
 		"Write includeSubDomains alone, without a value.", policy.ValueRejected),
 	{
 		Code: "hsts.header.multiple", Severity: diag.Warning, Weight: 3, Ref: "RFC 6797 section 8.1",
-		Title: "Several HSTS headers, of which only the first counts", Requirement: "The answer has one HSTS header",
+		Title: "Several HSTS headers: only the first counts", Requirement: "The response has one HSTS header",
 		Advice: "Send the header from one place only, either the application or the proxy in front of it. " +
 			"hstspreload.org refuses several.",
 		When: func(e *evidence) bool { return present(e) && !e.off() }, // else that says it
@@ -334,7 +334,7 @@ var preloadRules = rule.Rules[*evidence]{{
 		if len(lacks) == 0 {
 			return nil
 		}
-		f := rule.Fail("The header asks for preloading, for which it lacks %s.", strings.Join(lacks, " and "))
+		f := rule.Fail("The header asks for preloading, but lacks %s.", strings.Join(lacks, " and "))
 		f[0].Location = e.header.Location(namePreload)
 		if e.age() >= weakBelow {
 			f.Suggesting(e.withoutPreload())

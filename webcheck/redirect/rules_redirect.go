@@ -73,7 +73,7 @@ var redirectRules = rule.Rules[*evidence]{{
 	},
 }, {
 	Code: "url.redirect.limit", Severity: diag.Error, Weight: 2, Ref: refRedirect,
-	Title: "Too many redirects", Requirement: "The redirects are no more than are followed",
+	Title: "Too many redirects", Requirement: "There are no more redirects than are followed",
 	Advice: "Redirect straight to the final URL. Search engines give up after 10 redirects, browsers after 20.",
 	When:   answered,
 	Fails: func(e *evidence) rule.Failures {
@@ -236,7 +236,7 @@ var locationRules = rule.Rules[*evidence]{{
 	Code: "url.location.raw", Severity: diag.Info, Ref: "RFC 3986 section 2.1",
 	Title:       "Location has characters that must be percent-encoded",
 	Requirement: "The targets of redirects are percent-encoded",
-	Advice: "Percent-encode what is no part of a URL's syntax (a space is %20), and write a host in ASCII (xn--): " +
+	Advice: "Percent-encode what is not part of a URL's syntax (a space is %20), and write a host in ASCII (xn--): " +
 		"browsers do it themselves, while other clients refuse such a Location or cut it off.",
 	Fails: each(func(e *evidence, s *step) string {
 		if s.hop.RedirectType != fetch.HTTPRedirect || s.hop.Target.IsZero() {

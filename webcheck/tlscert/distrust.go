@@ -213,14 +213,14 @@ var distrustRules = rule.Rules[*evidence]{{
 	Code: "tls.chain.distrust_announced", Severity: diag.Info, DependsOn: []diag.Code{"tls.chain.distrusted"},
 	Ref:         "RFC 5280 section 6.1.1",
 	Title:       "Browsers will not trust the next certificate of this authority",
-	Requirement: "No browser has announced to distrust the authority",
+	Requirement: "No browser has announced that it will distrust the authority",
 	Advice: "Renew with another public authority: the present certificate stays valid, " +
 		"and the next one would not be trusted.",
 	When:  func(e *evidence) bool { return certified(e) && e.tls.Trusted },
 	Fails: func(e *evidence) rule.Failures { return e.distrusted(false) },
 }, {
 	Code: "tls.certificate.client_auth", Severity: diag.Info, Ref: "Chrome Root Program Policy 1.8",
-	Title:       "Certificate is also for TLS clients, which public authorities end",
+	Title:       "Certificate is also for TLS clients, which public CAs phase out",
 	Requirement: "The certificate is for TLS servers only",
 	Advice: "Get another certificate from a private authority before the next renewal if this one also identifies a " +
 		"client (mutual TLS, SMTP between servers); a web server does not need the usage.",

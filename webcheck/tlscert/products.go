@@ -177,14 +177,14 @@ var products = append([]product{{
 	signs: []sign{{cn: "localhost", foreign: true}, {cn: "*.localdomain", foreign: true},
 		{issuer: "ca-*", issuerOrg: "Unspecified", foreign: true}, {machine: true, foreign: true}},
 }, {
-	code: codeTesting, title: "Certificate is of Let's Encrypt's staging environment",
+	code: codeTesting, title: "Certificate comes from Let's Encrypt's staging environment",
 	cause: "is for tests, of the staging environment of Let's Encrypt, which no client trusts",
 	advice: "Request the certificate from the production environment: use " +
 		"https://acme-v02.api.letsencrypt.org/directory (certbot without --staging and --test-cert), " +
 		"and force the renewal.",
 	signs: []sign{{issuerOrg: "(STAGING)*"}, {issuer: "(STAGING)*"}, {issuer: "Fake LE *"}},
 }, {
-	code: codeTesting, title: "Certificate is of Pebble, an ACME server for tests",
+	code: codeTesting, title: "Certificate comes from Pebble, an ACME server for tests",
 	cause:  "is of Pebble, which makes a new authority at each start",
 	advice: "Set the ACME directory of a public authority, and request the certificate again.",
 	signs:  []sign{{issuer: "Pebble Intermediate CA*"}, {issuer: "Pebble Root CA*"}},
@@ -194,19 +194,19 @@ var products = append([]product{{
 	advice: "Get a certificate from a public authority; with ACME it is free and automatic.",
 	signs:  []sign{{issuerOrg: "mkcert development CA"}, {org: "mkcert development certificate"}},
 }, {
-	code: codePrivate, title: "Certificate is of Caddy's local authority",
+	code: codePrivate, title: "Certificate comes from Caddy's local authority",
 	cause: "is of the authority that Caddy makes for itself and uses for local names and for tls internal",
 	advice: "Remove tls internal and local_certs from the Caddyfile, and make the name and ports 80 and 443 " +
 		"reachable, so that Caddy gets a public certificate.",
 	signs: []sign{{issuer: "Caddy Local Authority*"}},
 }, {
-	code: codePrivate, title: "Certificate is of Cloudflare's Origin CA, which browsers refuse",
+	code: codePrivate, title: "Certificate comes from Cloudflare's Origin CA, which browsers refuse",
 	cause: "is for the connection between Cloudflare and the origin: Cloudflare alone trusts it",
 	advice: "Proxy the DNS record through Cloudflare, so that visitors get its edge certificate; if clients are to " +
 		"connect directly, install a certificate from a public authority.",
 	signs: []sign{{issuerUnit: "CloudFlare Origin SSL*"}, {unit: "CloudFlare Origin CA"}, {issuer: "CloudFlare Origin*"}},
 }, {
-	code: codePrivate, title: "Certificate is of a FortiGate's own authority",
+	code: codePrivate, title: "Certificate comes from a FortiGate's own authority",
 	cause: "is of Fortinet's device authority, by which a FortiGate signs its factory certificate " +
 		"and those of traffic that it inspects",
 	advice: "Import a public certificate under System > Certificates if this is a FortiGate, and select it for the " +
@@ -220,13 +220,13 @@ var products = append([]product{{
 		{issuer: "rke2-server-ca@*"},
 		{issuer: "kube-apiserver-*signer"}},
 }, {
-	code: codePrivate, title: "Certificate is of a database service's own authority",
+	code: codePrivate, title: "Certificate comes from a database service's own authority",
 	cause: "is of the authority of a managed database (Amazon RDS, Google Cloud SQL), " +
 		"which its clients are configured with",
 	advice: "Give the clients the root certificate of the database service; browsers do not trust it.",
 	signs:  []sign{{issuerUnit: "Amazon RDS"}, {issuer: "Amazon RDS*"}, {issuer: "Google Cloud SQL Server CA"}},
 }, {
-	code: codePrivate, title: "Certificate is of a private smallstep authority",
+	code: codePrivate, title: "Certificate comes from a private smallstep authority",
 	cause: "is of an authority that step-ca runs for an organization",
 	advice: "Install the root of the authority on all clients, " +
 		"or use a public authority for those that you do not manage.",

@@ -185,7 +185,7 @@ var familyRules = rule.Rules[*evidence]{{
 }, {
 	Code: "tls.client.old", Severity: diag.Info, Ref: "RFC 9325 section 3.1",
 	Title: "Old clients cannot connect", Requirement: "The old clients that were tried can connect",
-	Advice: "Nothing has to be done unless the server has to serve such clients.",
+	Advice: "Leave it unless the server has to serve such clients.",
 	Fails: func(e *evidence) rule.Failures {
 		details := kit.Map(e.lockedOut(e.unreportedFailures(false)), func(f rule.Failure) string { return f.Detail })
 		return rule.FailIf(len(details) > 0, "%s", strings.Join(details, " "))

@@ -158,7 +158,7 @@ var caaRules = rule.Rules[*evidence]{{
 	Code: "tls.caa.syntax", Severity: diag.Warning, Weight: 1, Ref: "RFC 8659 section 4.2",
 	Title: "CAA record has a syntax error", Requirement: "The CAA records follow the syntax",
 	Advice: "Write the domain of the authority, then parameters after a semicolon: " +
-		"by a malformed record, no authority may issue.",
+		"with a malformed record, no authority may issue.",
 	When: limited,
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailEach(e.caa.malformed(), func(record string) rule.Failures {

@@ -45,7 +45,7 @@ var versionRules = rule.Rules[*evidence]{{
 	Advice: "Disable SSLv2 and SSLv3: what is sent with them can be decrypted (DROWN, POODLE).",
 	Fails:  failVersions(", with which connections can be decrypted.", probe.SSL2, probe.SSL3),
 }, {
-	Code: "tls.version.obsolete", Severity: diag.Warning, Weight: 5, Ref: "RFC 8996 section 2",
+	Code: "tls.version.obsolete", Severity: diag.Warning, Weight: 5, Ref: "RFC 8996 sections 4 and 5",
 	Title: "Server accepts TLS 1.0 or 1.1", Requirement: "The server refuses TLS 1.0 and 1.1",
 	Advice: "Disable TLS 1.0 and 1.1: browsers stopped using them in 2020.",
 	Fails:  failVersions(", which must no longer be used.", probe.TLS10, probe.TLS11),
@@ -170,14 +170,15 @@ var cipherRules = rule.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.cipher.dh_broken", Severity: diag.Error, Weight: 5, HoldsWhenUnanswered: true, Ref: "RFC 9325 section 4.3",
+		Code: "tls.cipher.dh_broken", Severity: diag.Error, Weight: 5, HoldsWhenUnanswered: true, Ref: "RFC 9325 " +
+			"section 4.5",
 		Title: "Diffie-Hellman prime of 1024 bits or fewer", Requirement: "Diffie-Hellman primes have more than 1024 bits",
 		Advice: "Use ECDHE instead of DHE, or the prime ffdhe2048 of RFC 7919: smaller ones can be broken (Logjam).",
 		Fails:  primeBelow(1025),
 	},
 	{
 		Code: "tls.cipher.dh_small", Severity: diag.Warning, Weight: 2, HoldsWhenUnanswered: true,
-		DependsOn: []diag.Code{"tls.cipher.dh_broken"}, Ref: "RFC 9325 section 4.3",
+		DependsOn: []diag.Code{"tls.cipher.dh_broken"}, Ref: "RFC 9325 section 4.5",
 		Title: "Diffie-Hellman prime of fewer than 2048 bits", Requirement: "Diffie-Hellman primes have 2048 bits or more",
 		Advice: "Use ECDHE instead of DHE, or the prime ffdhe2048 of RFC 7919.",
 		Fails:  primeBelow(2048),

@@ -96,7 +96,7 @@ var revocationRules = rule.Rules[*evidence]{{
 	Code: "tls.revocation.service", Severity: diag.Info, Reads: []rule.Source{sourceRevocation}, HoldsWhenUnanswered: true,
 	Ref:   "RFC 5280 section 4.2.1.13",
 	Title: "Service for revocation gives no usable answer", Requirement: "Every service for revocation gives an answer",
-	Advice: "Ask the authority if it lasts; the server itself is not at fault.",
+	Advice: "Ask the authority if this persists; the server itself is not at fault.",
 	When:   func(e *evidence) bool { return certified(e) && len(e.revocations) > 0 && !e.revocationOpen() },
 	Fails: func(e *evidence) rule.Failures {
 		r := e.revocation()

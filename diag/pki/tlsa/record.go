@@ -134,10 +134,10 @@ func (r Record) Fault() string {
 		return fmt.Sprintf("has %d bytes of data, and %s has %d", len(r.Data), r.Matching, want)
 	}
 	if _, err := x509.ParseCertificate(r.Data); r.Selector == Cert && err != nil {
-		return "has data that are no certificate in DER"
+		return "has data that are not a certificate in DER"
 	}
 	if _, err := x509.ParsePKIXPublicKey(r.Data); r.Selector == SPKI && err != nil {
-		return "has data that are no public key in DER"
+		return "has data that are not a public key in DER"
 	}
 	return ""
 }

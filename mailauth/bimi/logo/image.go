@@ -136,7 +136,8 @@ func attributeAdvice(f svg.Fault) string {
 		strings.EqualFold(name, "viewBox"):
 		return "Write baseProfile and viewBox with a capital letter in the middle: the case of names matters."
 	case name == "opacity":
-		return "Replace opacity by fill-opacity and stroke-opacity, which are allowed, or mix the color without transparency."
+		return "Replace opacity with fill-opacity and stroke-opacity, which are allowed, or mix the color without " +
+			"transparency."
 	case name == "href":
 		return `Write xlink:href instead of href, and add xmlns:xlink="http://www.w3.org/1999/xlink" to the svg element.`
 	case name == "xml:id":

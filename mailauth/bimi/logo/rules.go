@@ -90,7 +90,7 @@ var recordRules = rule.Rules[*evidence]{{
 }, {
 	Code: "bimi.logo.record.http", Severity: diag.Error, DependsOn: []diag.Code{"bimi.logo.record.declined"},
 	Ref:   refRecord,
-	Title: "Logo address begins with http, not https", Requirement: "The address of the logo begins with https",
+	Title: "Logo address (l) uses http instead of https", Requirement: "The address of the logo begins with https",
 	Advice: "Serve the logo by https, then write the address with https:// into l: receivers fetch no other.",
 	Fails: func(e *evidence) rule.Failures {
 		l := e.record.Location
@@ -247,9 +247,8 @@ var answerRules = rule.Rules[*evidence]{{
 }, {
 	Code: "bimi.logo.length", Severity: diag.Error, Weight: 1, Category: factorServer,
 	DependsOn: []diag.Code{"bimi.logo.status", "bimi.logo.protocol"}, Ref: refFormats,
-	Title: "Logo is far too large", Requirement: "The logo has at most 1 MiB",
-	Advice: "Draw the logo with shapes alone and export it again: 32 KiB are enough for that, and all that receivers " +
-		"take.",
+	Title: "Logo is larger than 1 MiB", Requirement: "The logo has at most 1 MiB",
+	Advice: "Draw the logo with shapes alone and export it again: receivers accept at most 32 KiB.",
 	Fails: func(e *evidence) rule.Failures {
 		tooLong := e.fetched.Result.Truncated || errors.Is(e.fetched.broken, svg.ErrTooLong)
 		return rule.FailIf(tooLong, "The image has more than 1 MiB and was not examined.")

@@ -128,7 +128,7 @@ var profileRules = rule.Rules[*evidence]{faultRule(svg.Version, rule.Rule[*evide
 }), faultRule(svg.Element, rule.Rule[*evidence]{
 	Code: "bimi.logo.element", Weight: 1,
 	Title: "Logo has elements that SVG Tiny PS does not have", Requirement: "The logo has only elements of SVG Tiny PS",
-	Advice: "Remove the element, or replace it by shapes: path, rect, circle, ellipse, line, polyline and polygon.",
+	Advice: "Remove the element, or replace it with shapes: path, rect, circle, ellipse, line, polyline and polygon.",
 }), faultRule(svg.Placement, rule.Rule[*evidence]{
 	Code: "bimi.logo.placement", Weight: 1,
 	Title: "Elements or text are where they must not be", Requirement: "All elements and text are where they may be",
@@ -142,7 +142,7 @@ var profileRules = rule.Rules[*evidence]{faultRule(svg.Version, rule.Rule[*evide
 }), faultRule(svg.Value, rule.Rule[*evidence]{
 	Code: "bimi.logo.value", Weight: 1,
 	Title: "Attributes have values that are not allowed", Requirement: "All attributes have values that are allowed",
-	Advice: "Replace the value by one of those that are named, or remove the attribute.",
+	Advice: "Replace the value with one that the detail names, or remove the attribute.",
 }), faultRule(svg.Malformed, rule.Rule[*evidence]{
 	Code: "bimi.logo.value.malformed", Weight: 1, Ref: "SVG Tiny 1.2 chapter 4",
 	Title:       "Attributes have values that software cannot read",
@@ -202,7 +202,8 @@ var designRules = rule.Rules[*evidence]{faultRule(svg.Size, rule.Rule[*evidence]
 	Advice: "Draw the logo with shapes outside of defs: what is in defs is drawn only where use refers to it.",
 }), faultRule(svg.Lettering, rule.Rule[*evidence]{
 	Code: "bimi.logo.lettering", Category: factorDesign,
-	Title: "Logo has text in a font of the device", Requirement: "The logo has no text in a font of the device",
+	Title: "Logo has text that depends on installed fonts", Requirement: "The logo has no text that depends on " +
+		"installed fonts",
 	Advice: "Convert text to outlines (Type > Create Outlines in Illustrator, Path > Object to Path in Inkscape), so " +
 		"that it looks the same everywhere.",
 }), faultRule(svg.Background, rule.Rule[*evidence]{

@@ -172,8 +172,8 @@ var fetchRules = rule.Rules[*evidence]{{
 }, {
 	Code: "markcert.fetch.trust", Severity: diag.Critical, Weight: 4, Ref: draft + "3.2",
 	Title: "Web server has an untrusted TLS certificate", Requirement: "The TLS certificate of the web server is trusted",
-	Advice: "Renew the TLS certificate of the web server and automate renewal: receivers fetch nothing from it until " +
-		"then.",
+	Advice: "Install a trusted TLS certificate on the web server and automate its renewal: receivers fetch nothing " +
+		"from it until then.",
 	When: func(e *evidence) bool { return wasFetched(e) && len(e.handshakes()) > 0 },
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailEach(e.handshakes(), func(t *pki.TLS) rule.Failures {
@@ -210,7 +210,8 @@ func failUnfetched(e *evidence) rule.Failures {
 		return rule.Fail("The web server answered %d %s for %s.",
 			head.StatusCode, phrase.Quote(head.StatusText), phrase.Quote(r.URL.String()))
 	default:
-		return rule.FailIf(r.Truncated, "The file has more than %d bytes, which is no certificate.", maxBytes)
+		return rule.FailIf(r.Truncated, "The file has more than %d bytes, which is too long for a "+
+			"certificate.", maxBytes)
 	}
 }
 

@@ -205,7 +205,7 @@ var logRules = rule.Rules[*evidence]{{
 }, {
 	Code: "markcert.log.future", Severity: diag.Error, Weight: 1, DependsOn: []diag.Code{"markcert.log.missing"},
 	Ref:   "RFC 6962 section 5.2",
-	Title: "Timestamp of a log lies in the future", Requirement: "All timestamps are of the past",
+	Title: "Timestamp of a log lies in the future", Requirement: "All timestamps lie in the past",
 	Advice: "Check the clock of this system; if it is right, have the certificate reissued.",
 	Fails: func(e *evidence) rule.Failures {
 		return rule.FailEach(e.timestamps, func(t Timestamp) rule.Failures {

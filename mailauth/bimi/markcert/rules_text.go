@@ -138,7 +138,7 @@ var textRules = rule.Rules[*evidence]{{
 }, {
 	Code: "markcert.pem.others", Severity: diag.Warning, Weight: 1, Category: factorText,
 	DependsOn: []diag.Code{"cert_pem_missing", "markcert.pem.private_key"}, Ref: draft + "3.3",
-	Title: "PEM blocks that are no certificates", Requirement: "All PEM blocks are certificates",
+	Title: "PEM blocks that are not certificates", Requirement: "All PEM blocks are certificates",
 	Advice: "Remove the other blocks: receivers expect certificates only.",
 	When:   hasText, Fails: func(e *evidence) rule.Failures {
 		if len(e.bundle.Others) == 0 {
@@ -152,7 +152,7 @@ var textRules = rule.Rules[*evidence]{{
 var forms = map[form][2]string{
 	empty:       {"The text is empty.", ""},
 	otherBlocks: {"", ""},
-	other:       {"The text is no certificate: it has no line -----BEGIN CERTIFICATE-----.", ""},
+	other:       {"The text is not a certificate: it has no line -----BEGIN CERTIFICATE-----.", ""},
 	html: {"The text is a web page, not a certificate.",
 		"Publish the certificate itself at this URL. A server that shows a page for every address, or asks to log in, " +
 			"must not do so here."},

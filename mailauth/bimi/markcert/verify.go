@@ -121,7 +121,8 @@ func explain(e *pki.TrustError, leaf *x509.Certificate, others []*x509.Certifica
 	case top == leaf:
 		return pki.Incomplete, fmt.Sprintf("the certificate of its issuer %s is missing from the text", issuer(leaf))
 	default:
-		return pki.UnknownAuthority, fmt.Sprintf("its chain leads to %s, which is no authority for mark certificates",
+		return pki.UnknownAuthority, fmt.Sprintf("its chain leads to %s, which is not an authority for mark "+
+			"certificates",
 			issuer(top))
 	}
 }

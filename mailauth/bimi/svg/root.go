@@ -95,7 +95,8 @@ func (v *validator) notice(t token, o *openElement) {
 			o.text = new(strings.Builder)
 		}
 	case "text", "textArea":
-		v.add(Lettering, t.offset, t.name, "", "The element %s is drawn in a font of the device.", clip(t.name))
+		v.add(Lettering, t.offset, t.name, "", "The element %s is drawn in a font of the viewer's "+
+			"device.", clip(t.name))
 		v.draw(t, o)
 	case "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "use":
 		v.draw(t, o)

@@ -322,7 +322,7 @@ func (f *Enforcement) add(o *Enforcement) {
 var uploadRules = rule.Rules[*upload]{{
 	Code: "dmarc.report.domains.mixed", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.1.5",
 	Title: "Reports about more domains than are judged", Requirement: "The reports of all domains are judged",
-	Advice: "Analyze the reports of the other domains in a file of their own.",
+	Advice: "Analyze the reports of the other domains separately.",
 	When:   isUpload,
 	Fails: func(u *upload) rule.Failures {
 		return rule.FailIf(u.leftOut.total > 0, "The %d domains with the most messages are judged. Left out, with the "+

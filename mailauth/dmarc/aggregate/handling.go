@@ -167,12 +167,13 @@ var handlingRules = rule.Rules[*evidence]{{
 	Code: "dmarc.report.policy.unapplied", Severity: diag.Info, Ref: "RFC 9990 section 3.1.1.8",
 	Title:       "Receiver did not apply the published policy",
 	Requirement: "Receivers applied the published policy, or gave a reason",
-	Advice: "Do not rely on these receivers to stop forged mail as the policy requests. Ask them why at the contact in " +
-		"their report, if it is much.",
+	Advice: "Do not rely on these receivers to stop forged mail as the policy requests. If much mail is concerned, " +
+		"ask them why at the contact in their report.",
 	Fails: func(e *evidence) rule.Failures { return e.joinSentences((*receiver).unexplainedText) },
 }, {
 	Code: "dmarc.report.policy.overridden", Severity: diag.Info, Ref: "RFC 9990 section 3.1.6",
-	Title: "Receiver overrode the published policy for a reason", Requirement: "No receiver overrode the published policy",
+	Title: "Receiver overrode the published policy and gave a reason", Requirement: "No receiver overrode the " +
+		"published policy",
 	Advice: "Check that the reason fits: mail of forwarders and mailing lists is your users' own, while a local policy " +
 		"may also let forged mail pass.",
 	Fails: func(e *evidence) rule.Failures { return e.joinSentences((*receiver).explainedText) },

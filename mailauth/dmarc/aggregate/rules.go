@@ -201,8 +201,8 @@ var reporterRules = rule.Rules[*evidence]{{
 }, {
 	Code: "dmarc.report.domain.foreign", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.2",
 	Title: "Report contains records of another domain", Requirement: "All records are about the reported domain",
-	Advice: "Tell the receiver that it mixed up reports. The messages are counted in the totals; they say nothing " +
-		"about your domain, neither good nor bad.",
+	Advice: "Tell the receiver that it mixed up reports. The messages are counted in the totals, but say nothing " +
+		"about your domain.",
 	When: hasMail, Fails: func(e *evidence) rule.Failures {
 		foreign := &e.sums.oddities.foreign
 		return rule.FailIf(foreign.total > 0, "%s had a domain in the From field that the policy of %s does not cover: %s.",

@@ -70,7 +70,7 @@ var formatRules = rule.Rules[*evidence]{
 		Advice: "Split the file, or read the rest with a tool of your own: all totals cover only the records that were " +
 			"read.",
 		Fails: func(e *evidence) rule.Failures {
-			return rule.FailIf(e.report.Excess, "The report has more than %s records; those behind them were not "+
+			return rule.FailIf(e.report.Excess, "The report has more than %s records; those after them were not "+
 				"read.", thousands(maxRecords))
 		},
 	},

@@ -24,8 +24,8 @@ var mailRules = rule.Rules[*evidence]{{
 }, {
 	Code: "dmarc.report.passed.blocked", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.1.9",
 	Title: "Mail that passed was quarantined or rejected", Requirement: "Mail that passed was delivered",
-	Advice: "Ask the receiver why: DMARC was not the reason. Content and reputation of the senders are what else " +
-		"receivers judge.",
+	Advice: "Ask the receiver why: DMARC was not the reason. Receivers also judge the content and the reputation of " +
+		"senders.",
 	Fails: func(e *evidence) rule.Failures {
 		n := e.sums.oddities.passedNotDelivered
 		return rule.FailIf(n > 0, "%s passed DMARC, and yet the report says that the policy was applied.", e.messages(n))

@@ -44,7 +44,8 @@ var policyRules = rule.Rules[*evidence]{{
 }, {
 	Code: "dmarc.report.policy.none", Severity: diag.Info, Weight: 25, Ref: "RFC 9989 section 5.1.7",
 	Title: "Policy none: failing mail is only reported", Requirement: "The policy is quarantine or reject",
-	Advice: "Set up what fails and is yours, and find out whose the rest is. Enforce the policy only when the reports " +
+	Advice: "Set up authentication for what fails and is yours, and find out who sends the rest. Enforce the policy " +
+		"only when the reports " +
 		"of all receivers have been clean for some weeks.",
 	When: func(e *evidence) bool { return slices.Contains(strengths, e.report.Policy.Policy) },
 	Fails: func(e *evidence) rule.Failures {
@@ -57,7 +58,8 @@ var policyRules = rule.Rules[*evidence]{{
 	Code: "dmarc.report.policy.quarantine", Severity: diag.Info, Weight: 5, Ref: "RFC 9989 section 5.1.7",
 	Title:       "Policy quarantine: failing mail goes to spam folders",
 	Requirement: "The policy is reject, where it is enforced",
-	Advice: "Set up what fails and is yours, and find out whose the rest is. Publish p=reject only when the reports of " +
+	Advice: "Set up authentication for what fails and is yours, and find out who sends the rest. Publish p=reject " +
+		"only when the reports of " +
 		"all receivers have been clean for some weeks.",
 	When: isEnforced, Fails: func(e *evidence) rule.Failures {
 		if e.report.Policy.Policy != "quarantine" {
@@ -147,7 +149,8 @@ func (e *evidence) readiness(stricter, next string) rule.Failures {
 	switch {
 	case f.ready():
 		return rule.Failures{{
-			Detail: fmt.Sprintf("By %s of %d days and %d receivers the domain is ready to enforce.%s", e.reportsText(),
+			Detail: fmt.Sprintf("According to %s of %d days and %d receivers, the domain is ready to "+
+				"enforce.%s", e.reportsText(),
 				f.Readiness.Days, len(f.Readiness.Receivers), concerned),
 			Advice: "Ask those who run your services whether one writes less often than the reports show. If none does, " +
 				"publish " + next + e.listCaution(),
@@ -159,7 +162,8 @@ func (e *evidence) readiness(stricter, next string) rule.Failures {
 			Advice: e.collectAdvice(),
 		}}
 	}
-	return rule.Fail("By %s the domain is not ready to enforce a stricter policy.%s", e.reportsText(), concerned)
+	return rule.Fail("According to %s, the domain is not ready to enforce a stricter "+
+		"policy.%s", e.reportsText(), concerned)
 }
 
 func (e *evidence) collectAdvice() string {

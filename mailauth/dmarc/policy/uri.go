@@ -51,7 +51,7 @@ func (p parser) uris(name string) []URI {
 		fault := taglist.Fault{Offset: u.Offset, Length: u.Length}
 		if text == "" && !blank {
 			fault.Kind, fault.Harmless = EmptyURI, true
-			fault.Text = fmt.Sprintf("there is nothing between two commas of %s, or behind the last one", t.Name)
+			fault.Text = fmt.Sprintf("there is nothing between two commas of %s, or after the last one", t.Name)
 			p.list.Add(fault)
 			continue
 		}
@@ -121,9 +121,9 @@ func (u *URI) read() (problem string) {
 	case u.Scheme == "" && strings.Contains(u.URI, "@"):
 		return "has no mailto: in front of the address"
 	case u.Scheme == "" && nowhere(u.URI):
-		return "is no address; without reports the tag is left out"
+		return "is not an address; without reports the tag is left out"
 	case u.Scheme == "" && isMailto(u.URI):
-		return "is no address; mailto: with a colon precedes one"
+		return "is not an address; mailto: with a colon precedes one"
 	case u.Scheme != "mailto" && isMailto(u.Scheme) && strings.Contains(rest, "@"):
 		return "has the scheme " + u.Scheme + " where mailto is meant"
 	case u.Scheme == "":

@@ -90,8 +90,8 @@ func (r *Reception) Route() Route {
 func (r *Reception) AliasAdvice() string {
 	for _, chain := range [][]string{r.MX.Aliases, r.Addresses.V4.Aliases, r.Addresses.V6.Aliases} {
 		if len(chain) > 0 {
-			return fmt.Sprintf("Leave it to the operator of %s, of which this name is an alias: nothing can be published "+
-				"beside its CNAME record (RFC 1034 section 3.6.2). To have MX records of its own, replace the CNAME with address "+
+			return fmt.Sprintf("Leave it to the operator of %s, the target of this alias: nothing can be published "+
+				"beside a CNAME record (RFC 1034 section 3.6.2). To have MX records of its own, replace the CNAME with address "+
 				"records first.", strings.TrimSuffix(chain[len(chain)-1], "."))
 		}
 	}

@@ -56,7 +56,7 @@ func constraintsForm(c *x509.Certificate, p Profile) []Fault {
 	}
 	for _, base := range slices.Concat(t.permitted, t.excluded) {
 		if base.kind == dnsName && len(base.value) > 0 && !hostName(string(base.value)) {
-			why := fmt.Sprintf("The name constraint %.300q is no host name", base.value)
+			why := fmt.Sprintf("The name constraint %.300q is not a host name", base.value)
 			return []Fault{{"constraints.name", why, reference, c}}
 		}
 	}
@@ -310,7 +310,7 @@ func badName(name string) string {
 	case strings.Contains(rest, "*"):
 		return "has an asterisk that does not stand for the whole first label"
 	case len(name) > 253 || !hostName(rest):
-		return "is no host name"
+		return "is not a host name"
 	default:
 		return ""
 	}

@@ -68,7 +68,7 @@ func (s *Structured) fault(text string, err error) {
 	case strings.HasPrefix(text[at:], "//") || strings.HasPrefix(text[at:], "/*"):
 		s.Error = "it has a comment, which JSON does not have"
 	case start != "" && start[0] != '{' && start[0] != '[':
-		s.Error = "it is no JSON object or array"
+		s.Error = "it is not a JSON object or array"
 	}
 }
 

@@ -47,9 +47,11 @@ var imageRules = rule.Rules[*evidence]{
 		Advice: "Raise max_codes, or cut the image into parts where 50 are not enough.",
 		Fails: func(e *evidence) rule.Failures {
 			if e.total > maxCodes {
-				return rule.Fail("The image holds more than %d codes, of which the reply has %d.", maxCodes, len(e.codes))
+				return rule.Fail("The image holds more than %d codes, and the reply has %d of "+
+					"them.", maxCodes, len(e.codes))
 			}
-			return rule.FailIf(e.total > len(e.codes), "The image holds %d codes, of which the reply has the first %d.", e.total,
+			return rule.FailIf(e.total > len(e.codes), "The image holds %d codes, and the reply has the first %d of "+
+				"them.", e.total,
 				len(e.codes))
 		},
 	},
@@ -225,7 +227,7 @@ var contentRules = rule.Rules[*evidence]{
 		"Write the text as UTF-8, announced by ECI 26: readers guess differently.",
 		func(c *Code) string {
 			return view.TextIf(!c.IsUTF8 && c.ECI == nil && slices.Contains(c.Modes, "byte"),
-				"holds bytes that are no UTF-8, and names no character set")
+				"holds bytes that are not UTF-8, and names no character set")
 		}),
 	each("qr.content.invisible", diag.Warning, "",
 		"Invisible characters in the text", "Texts have no characters that hide or reorder others",
