@@ -15,7 +15,7 @@ import (
 
 // Spreadsheets and bookkeeping rely on the columns of the files that the dashboard and diagd billing write.
 func TestReleasedColumnsOfDiagd(t *testing.T) {
-	s := oldStoreOf(t, "f2686969", ".db.gz")
+	s := oldStoreOf(t, "300d4294", ".db.gz")
 	_, store := s.copyTo(t, t.TempDir())
 	s.migrated(t, store)
 	header := func(file string) string {

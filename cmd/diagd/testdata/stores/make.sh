@@ -228,8 +228,8 @@ if has member; then
   submit "${link#"$url"}" /dashboard/enter
   echo
   kept=$(submit /dashboard/playground/text/stats?example /dashboard/playground/text/stats "f.text=kept by Ada")
-  kept=${kept#"$url"}
-  share=$(submit "$kept" /dashboard/shares | grep -oP 'link=\K[^&]*')
+  kept=${kept#"$url"} kept=${kept%#*}
+  share=$(submit "$kept" /dashboard/shares | grep -oP '(link|shared)=\K[^&#]*')
 fi
 stop
 
