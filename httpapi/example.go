@@ -15,7 +15,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// Example is a request of the endpoint, a JSON object as [Endpoint.Run] takes it: the fields that are required or
+// Example returns a request of the endpoint, a JSON object as [Endpoint.Run] takes it: the fields that are required or
 // have an example in their tag, with these.
 func (ep Endpoint) Example() []byte {
 	var b bytes.Buffer
@@ -39,7 +39,7 @@ func (ep Endpoint) Example() []byte {
 	return []byte("{" + b.String() + "}")
 }
 
-// Curl is the command that sends a request, a JSON object of all its fields, to the server at $DIAG_SERVER with
+// Curl returns the command that sends a request, a JSON object of all its fields, to the server at $DIAG_SERVER with
 // the key $DIAG_KEY.
 func (ep Endpoint) Curl(fields []byte) (string, error) {
 	target, body, err := ep.Target(fields)

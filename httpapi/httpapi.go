@@ -92,11 +92,11 @@ type API struct{ server *server }
 // of the program, seen at start. An [http.Server] with DisableGeneralOptionsHandler leaves OPTIONS * to it too.
 func New(c Config) *API { return &API{newServer(c, Endpoints())} }
 
-// Handler is [New], for those who serve alone.
+// Handler returns the API of [New] as a handler, for programs that need nothing else of it.
 func Handler(c Config) http.Handler { return New(c) }
 
-// Endpoints is the table that the API serves: that of the public API, and behind it Config.Endpoints. The caller owns
-// it.
+// Endpoints returns the table that the API serves: that of the public API, followed by Config.Endpoints. The caller
+// owns it.
 func (a *API) Endpoints() Table { return slices.Clone(a.server.table) }
 
 // ServeHTTP implements [http.Handler].

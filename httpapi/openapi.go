@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Version is that of the wire contract.
+// Version is the version of the wire contract.
 const Version = "1.2.0"
 
 // openAPIDocument is made of the table, and of examples that the operations make themselves, by a test

@@ -49,8 +49,8 @@ func paramOf(f *field) Param {
 	return p
 }
 
-// JSON turns the text of a value, as from a command line, into JSON of a kind that the field takes.
-// A text that is of no such kind becomes a string, for the decoder to refuse with its reason.
+// JSON turns the text of a value, as from a command line, into JSON of a kind that the field takes. Any other text
+// becomes a string, which the decoder refuses with a reason.
 func (p Param) JSON(text string) json.RawMessage { return textJSON(text, p.Kinds) }
 
 // Target splits a JSON object of all the request's fields into the parts of an HTTP request: the path below the

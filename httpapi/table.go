@@ -18,10 +18,10 @@ import (
 // A Table is a list of endpoints, in the order in which documents have them.
 type Table []Endpoint
 
-// Endpoints is the table of the public API, followed by custom endpoints. The caller owns it.
+// Endpoints returns the table of the public API, followed by custom endpoints. The caller owns it.
 func Endpoints(own ...Endpoint) Table { return append(append(Table(nil), endpoints...), own...) }
 
-// ByName returns the endpoint with a name, also one as addresses of pages have it.
+// ByName returns the endpoint with a name or a slug.
 func (t Table) ByName(name string) (ep Endpoint, ok bool) {
 	for _, ep := range t {
 		if ep.Name() == name || ep.Slug() == name {
@@ -31,8 +31,8 @@ func (t Table) ByName(name string) (ep Endpoint, ok bool) {
 	return Endpoint{}, false
 }
 
-// An Endpoint is one operation of the public API: a row of its table. Custom ones are made like ours, of all
-// fields, and served by [Config.Endpoints].
+// An Endpoint is one operation of the public API: a row of its table. A custom one sets all fields, and is served
+// by [Config.Endpoints].
 type Endpoint struct {
 	Method    string // GET or POST; a GET request has its fields in path and query
 	Path      string // under Prefix, such as /acme/mx-policy or /acme/hosts/{id}
@@ -42,21 +42,21 @@ type Endpoint struct {
 	Operation Operation // its work, made by Call or Pure; without it, New panics and Run returns an error
 }
 
-// Name is the path without its first slash, such as "mta-sts/lookup".
+// Name returns the path without its first slash, such as "mta-sts/lookup".
 func (ep Endpoint) Name() string { return strings.TrimPrefix(ep.Path, "/") }
 
-// Slug is the name as addresses of pages have it: without the braces around parameters.
+// Slug returns the name as it is written in URLs of pages: without the braces around parameters.
 func (ep Endpoint) Slug() string { return slugReplacer.Replace(ep.Name()) }
 
 var slugReplacer = strings.NewReplacer("{", "", "}", "")
 
-// ID is the method and the whole path, as the ledger and the metrics name the endpoint.
+// ID returns the method and the whole path, by which the ledger and the metrics name the endpoint.
 func (ep Endpoint) ID() string { return ep.Method + " " + Prefix + ep.Path }
 
 // Summary returns what the operation does: its purpose, or a more specific text if that is the purpose of a family.
 func (ep Endpoint) Summary() string { return cmp.Or(ep.Operation.summary, ep.Purpose) }
 
-// Family is the heading under which lists have the endpoint.
+// Family returns the heading of the endpoint in lists.
 func (ep Endpoint) Family() string {
 	switch scope, _, _ := strings.Cut(string(ep.Scope), ":"); {
 	case strings.HasPrefix(ep.Path, "/text/"):
@@ -105,7 +105,7 @@ func (ep Endpoint) HasBody() bool { return ep.Method == http.MethodPost }
 // [Endpoint.RunHosted], and not by [Endpoint.Run].
 func (ep Endpoint) Hosted() bool { return ep.Operation.hosted }
 
-// MaxBody bounds the JSON body of a request, in bytes.
+// MaxBody returns the maximum size of the JSON body of a request, in bytes.
 func (ep Endpoint) MaxBody() int64 { return ep.Operation.body }
 
 // Rules describes the rules by which the endpoint's reports are judged, if there are any.
@@ -119,7 +119,7 @@ func (ep Endpoint) Rules() []rule.Description {
 	return nil
 }
 
-// Scopes are those of which any one suffices: the row's own, and one that it accepts for a while.
+// Scopes returns the scopes of which a key needs one: that of the row, and one that it still accepts for a while.
 func (ep Endpoint) Scopes() []metering.Scope {
 	list := []metering.Scope{ep.Scope}
 	if ep.Operation.transition != nil {

@@ -135,8 +135,8 @@ func (a *Activity) evictOldest(now time.Time) {
 	a.evictedAt = now
 }
 
-// Requests are those of an account that are remembered, the newest first, and since when all failures are; zero if none
-// can be.
+// Requests returns the requests of an account that are remembered, the newest first, and the time since which all
+// failures are; zero if none are.
 func (a *Activity) Requests(account metering.AccountID) (list []httpapi.Observation, since time.Time) {
 	if a == nil {
 		return nil, time.Time{}

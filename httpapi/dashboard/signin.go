@@ -35,7 +35,7 @@ func signInPath(r *http.Request) string {
 	return "/dashboard/enter"
 }
 
-// SignInURL is the address of the page on which a link is used.
+// SignInURL returns the URL of the page on which a sign-in link is used.
 func SignInURL(publicURL, token string) string {
 	return publicURL + "/dashboard/enter?" + url.Values{"token": {token}}.Encode()
 }

@@ -18,7 +18,7 @@ var templates = sync.OnceValue(func() *template.Template { return ui.Templates(n
 // ServeHTTP implements [http.Handler].
 func (b *Box) ServeHTTP(w http.ResponseWriter, r *http.Request) { b.pages.ServeHTTP(w, r) }
 
-// Patterns are those of its pages, as [httpapi.Mux] has them.
+// Patterns returns those of its pages, as [httpapi.Mux] has them.
 func (b *Box) Patterns() []string { return b.mux.Patterns() }
 
 func (b *Box) newPages() http.Handler {

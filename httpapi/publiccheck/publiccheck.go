@@ -9,7 +9,7 @@
 // cause no work: without a recent result it shows a button.
 //
 // The service is public, so everything has a bound of package budget: how many checks a network starts in an hour, how
-// many run, and the memory of results. A check has a deadline, and ends early once nobody asks for it. Visitors who ask
+// many run, and the memory of results. A check has a deadline, and ends early if nobody waits for it. Visitors who ask
 // for the same domain share one check, and for some minutes its result; nothing is stored of who asked. Connections
 // pass the guard of the API's Env, and names that have a meaning in private networks alone are refused.
 //
@@ -112,7 +112,7 @@ func (h *Handler) Close() {
 	h.pending.Wait()
 }
 
-// Patterns are those of its pages, as [httpapi.Mux] has them.
+// Patterns returns those of its pages, as [httpapi.Mux] has them.
 func (h *Handler) Patterns() []string { return h.mux.Patterns() }
 
 func (h *Handler) now() time.Time { return metering.Now(h.Clock) }

@@ -58,7 +58,7 @@ func (c *Counts) add(s diag.Severity, n int) {
 	}
 }
 
-// Mark is that of the gravest finding.
+// Mark returns the mark of the gravest finding.
 func (c Counts) Mark() view.Mark {
 	switch {
 	case c.Critical > 0:

@@ -11,8 +11,8 @@ import (
 	"github.com/diagkit/diagkit/textutil"
 )
 
-// Screen is the view for the command line: its foot names the command that shows everything, in a line of its own,
-// unless all of it is shown.
+// Screen returns the view for the command line: its foot names the command that shows everything, in a line of its
+// own, unless all of it is shown.
 func (w *Whole) Screen(all bool) *view.View {
 	v := w.View()
 	if !all {
@@ -49,7 +49,7 @@ func (w *Whole) Text(out io.Writer, v *view.View, all bool, o render.Options) er
 var verdictMembers = []string{"state", "score", "score_band", "verdict_headline", "verdict_sub", "score_factors",
 	"score_breakdown", "recommendations", "passed_checks", "findings"}
 
-// Facts are all members of a report, which is JSON, but those of its verdict, as YAML.
+// Facts returns all members of a JSON report except its verdict, as YAML.
 func Facts(reply []byte) string {
 	if len(reply) == 0 {
 		return ""

@@ -58,7 +58,7 @@ func Run(ctx context.Context, t Target, o Options, ask Ask, progress func(waitin
 	return RunChecks(ctx, t, t.Checks(o), ask, progress)
 }
 
-// RunChecks is [Run] of some checks of a target.
+// RunChecks is [Run] for some checks of a target.
 func RunChecks(ctx context.Context, t Target, checks []Check, ask Ask, progress func(waiting []string)) *Whole {
 	w := &Whole{Target: t, Parts: make([]Part, len(checks))}
 	began := time.Now()

@@ -15,8 +15,8 @@
 //
 // A run is compared with the known state (compare.go). Only answers count, and the first complete answer of a part
 // sets its known state. A difference is a suspicion, and reported when enough answers confirm it. For other values of
-// a record these are two, of which the authoritative servers give the second immediately. That a record, a fault or
-// the domain itself has gone, or that a fault is there, takes three, at least five minutes apart, and for what can be
-// asked of a resolver one of them of the authoritative servers. While anything is suspected, the watch runs again
-// after five minutes, for that alone. What flaps is reported once a day, with how often it did.
+// a record these are two, of which the authoritative servers give the second immediately. A new fault, and the
+// disappearance of a record, a fault or the domain itself, take three, at least five minutes apart, and for what can
+// be asked of a resolver one of them of the authoritative servers. While anything is suspected, the watch runs again
+// after five minutes, for that alone. A state that keeps changing is reported once a day, with the number of changes.
 package watch

@@ -17,7 +17,7 @@ import (
 // maxQuestions bounds the resolver queries of a run.
 const maxQuestions = 16
 
-// How runs end, for [Config].
+// How runs end, see [Config].Observe.
 const (
 	OutcomeOK      = "ok"
 	OutcomeWaiting = "waiting" // for the Reason of the watch

@@ -61,7 +61,7 @@ type Set struct {
 
 func (s Set) key() string { return s.Name + " " + s.Type + " " + s.Begins }
 
-// Label is the common name of the set: SPF, not TXT.
+// Label returns the common name of the set: SPF, not TXT.
 func (s Set) Label() string { return cmp.Or(labels[s.Begins], s.Type) }
 
 var labels = map[string]string{

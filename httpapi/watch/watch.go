@@ -80,7 +80,7 @@ func New(c Config) *Watches {
 // The part of the server by whose key watches call operations.
 const serviceName = "watches"
 
-// ID is the name of the watch of a domain: an account has one for each.
+// ID returns the id of the watch of a domain: an account has at most one for each.
 func ID(d diag.Domain) string {
 	hash := sha256.Sum256([]byte(d.String()))
 	return "wat_" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(hash[:16]))
