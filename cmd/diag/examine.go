@@ -26,12 +26,17 @@ type selection struct {
 }
 
 func (o *selection) add(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&o.only, "only", nil, "for a domain: mail, dns, web, as a list")
-	cmd.Flags().BoolVar(&o.noSMTP, "no-smtp", false, "do not connect to mail servers")
+	o.addChecks(cmd)
 	cmd.Flags().BoolVar(&o.plan, "plan", false, "for a domain: what to change, in order, and the result of each step")
 	cmd.Flags().StringVar(&o.format, "format", "", "for --plan: zone, nsupdate or json instead of text")
-	complete(cmd, "only", groups...)
 	complete(cmd, "format", target.PlanFormat("").Values()...)
+}
+
+// addChecks adds the flags that choose checks.
+func (o *selection) addChecks(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&o.only, "only", nil, "for a domain: mail, dns, web, as a list")
+	cmd.Flags().BoolVar(&o.noSMTP, "no-smtp", false, "do not connect to mail servers")
+	complete(cmd, "only", groups...)
 }
 
 // checkPlanFlags returns an error for flags that cannot be combined with --plan.
@@ -167,6 +172,8 @@ func (a *app) explainUnknown(cmd *cobra.Command, word string, err error) error {
 		switch {
 		case word == "-" || isFile(word):
 			return usagef("%s: %s", word, strings.TrimPrefix(fault.Reason, "the file "))
+		case strings.HasPrefix(word, "/"), strings.HasPrefix(word, "./"), strings.HasPrefix(word, "../"):
+			return usagef("file %s not found", word)
 		case strings.Contains(word, "/") && strings.Contains(word, ".") && !strings.Contains(word, "://"):
 			return usagef("file %s not found; %s", word, fault.Reason)
 		}

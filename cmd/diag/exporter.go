@@ -60,7 +60,7 @@ func (a *app) exporterCommand() *cobra.Command {
 	flags.StringVar(&listen, "listen", "127.0.0.1:9781", "address to serve /metrics and /probe on")
 	flags.DurationVar(&c.Interval, "interval", 6*time.Hour, "how often to check each domain")
 	flags.IntVar(&c.Parallel, "parallel", 4, "how many domains to check concurrently")
-	w.add(cmd)
+	w.addChecks(cmd)
 	return cmd
 }
 
@@ -86,7 +86,7 @@ func (a *app) runExporter(ctx context.Context, c exporter.Config, listen string)
 	}
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
-		return err
+		return fmt.Errorf("--listen: %w", err)
 	}
 	server := &http.Server{Handler: e, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute}
 	defer server.Close()

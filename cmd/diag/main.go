@@ -35,6 +35,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/cmd/internal/buildinfo"
+	"github.com/diagkit/diagkit/cmd/internal/flagvalue"
 	"github.com/diagkit/diagkit/cmd/internal/manual"
 	"github.com/diagkit/diagkit/cmd/internal/worldflags"
 	"github.com/diagkit/diagkit/diag"
@@ -171,8 +172,8 @@ func (a *app) command() *cobra.Command {
 		if near := suggestFlag(cmd, err); near != "" {
 			err = fmt.Errorf("%w; did you mean --%s?", err, near)
 		}
-		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok { // its text is that of strconv and time
-			err = fmt.Errorf("--%s: %q is not %s", bad.GetFlag().Name, bad.GetValue(), describeType(bad.GetFlag().Value.Type()))
+		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+			err = fmt.Errorf("--%s: %s", bad.GetFlag().Name, flagvalue.Fault(bad))
 		}
 		return usageError{err}
 	})

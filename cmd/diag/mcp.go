@@ -12,8 +12,9 @@ import (
 func (a *app) mcpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "mcp", Short: "Serve the checks to an AI agent as tools (Model Context Protocol) on standard input and output",
-		Long: "The AI agent starts this command. Checks run locally without a key, or at the server of --server\n" +
-			"with the key of --key or $DIAG_KEY, which charges for them.",
+		Long: "Serve the checks to an AI agent as tools (Model Context Protocol) on standard input and output.\n\n" +
+			"The agent starts this command. Checks run locally without a key, or at the server of --server\n" +
+			"with the key of --key or $DIAG_KEY; the server charges for them.",
 		Example: "  diag mcp\n  diag mcp --server https://diag.example --key svc_live_…",
 		Args:    exactArgs(0, "mcp takes no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {

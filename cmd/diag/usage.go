@@ -45,17 +45,6 @@ func exactArgs(number int, what string) cobra.PositionalArgs {
 	}
 }
 
-// describeType describes the value of a flag.
-func describeType(kind string) string {
-	switch kind {
-	case "bool":
-		return "true or false"
-	case "duration":
-		return "a duration, such as 30s or 5m"
-	}
-	return "a number"
-}
-
 // errorLines describes an error: each fault of a request in a line of its own. The end of a context is described by its
 // meaning.
 func errorLines(err error) []string {

@@ -218,8 +218,10 @@ func (c channelCommands) confirm() *cobra.Command {
 			channel, err := channels.Confirm(ctx, account, args[0], args[1])
 			return c.show(channel, notify.Secret{}, err)
 		})
-	cmd.Long = `An address receives nothing until its owner has confirmed, within seven days: by the link in the confirmation message,
-or by a code if the server has no --public-url. diagd channel enable sends another message.`
+	cmd.Long = `Confirm an e-mail channel by the code sent to its address.
+
+An address receives nothing until its owner has confirmed within seven days: by the link in the confirmation message, or
+by a code if the server has no --public-url. diagd channel enable sends another message.`
 	return cmd
 }
 

@@ -37,8 +37,7 @@ func (a *app) configCommand() *cobra.Command {
 	check.Long = `Report all faults of the settings, and the value and source of each setting.
 
 It uses the flags, the environment and the configuration file of diagd serve, reads the files that they name, and writes
-nothing.
-Secrets are not shown. The exit code is 3 if there are faults.`
+nothing. Secrets are not shown. The exit code is 3 if there are faults.`
 	check.PersistentPreRunE = func(*cobra.Command, []string) error { return nil } // the command reports the faults
 	a.serving.add(check.Flags())
 	a.world.Add(check.Flags())

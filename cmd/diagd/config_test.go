@@ -49,7 +49,7 @@ metrics-listen = 127.0.0.1:http:1
 	}
 	for place, want := range map[string][2]string{
 		"conf:2 ":                {"unknown setting", "did you mean listen?"},
-		"conf:3 ip-rate":         {"invalid argument", "requests per minute"},
+		"conf:3 ip-rate":         {"is not a number", "requests per minute"},
 		"conf:4 trusted-proxies": {`"here" is not a network`, "X-Forwarded-For is trusted"},
 		"conf:5 data":            {plansFile + ": reading the plans", "folder with files"},
 		"conf:6 data":            {"data is set twice", "remove this line or " + config + ":5"},

@@ -109,7 +109,7 @@ func parsePlans(data []byte) (metering.Plans, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&list); err != nil {
-		return nil, fmt.Errorf("reading the plans: %w", err)
+		return nil, fmt.Errorf("reading the plans: %w; diagd data show %s prints a valid list", err, plansFile)
 	}
 	plans := metering.Plans{}
 	for _, p := range list {

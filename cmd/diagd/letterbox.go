@@ -16,7 +16,7 @@ type letterboxFlags struct{ listen, domain string }
 func (f *letterboxFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.listen, "letterbox-listen", "",
 		"address to receive messages on for the public letter box at /letterbox, such as :25 (default: off)")
-	fs.StringVar(&f.domain, "letterbox-domain", "", "domain of its addresses, whose MX record points to this server")
+	fs.StringVar(&f.domain, "letterbox-domain", "", "domain of the letter box, whose MX record points to this server")
 }
 
 // parse returns the domain of the letter box; zero without one.

@@ -21,12 +21,14 @@ import (
 
 	"github.com/diagkit/diagkit/cmd/diagd/internal/machine"
 	"github.com/diagkit/diagkit/cmd/internal/buildinfo"
+	"github.com/diagkit/diagkit/cmd/internal/flagvalue"
 	"github.com/diagkit/diagkit/cmd/internal/manual"
 	"github.com/diagkit/diagkit/cmd/internal/worldflags"
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func main() {
@@ -132,7 +134,12 @@ func (a *app) command() *cobra.Command {
 		Version:           buildinfo.Read().Text("diagd"),
 	}
 	root.SetVersionTemplate("{{.Version}}")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+			err = fmt.Errorf("--%s: %s", bad.GetFlag().Name, flagvalue.Fault(bad))
+		}
+		return usageError{err}
+	})
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.config, "config", "", "file with a line 'key = value' for each setting")
 	flags.StringVar(&a.store, "store", "sqlite:diag.db",

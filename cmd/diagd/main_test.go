@@ -299,7 +299,7 @@ func TestExitCodes(t *testing.T) {
 		{"no log format", "serve --log-format xml", exitUsage, `--log-format: "xml" is not text or json`},
 		{"no log level", "serve --log-level loud", exitUsage, `--log-level: "loud" is not debug`},
 		{"no resolver", "serve --resolver carrier-pigeon://a", exitUsage, "--resolver: "},
-		{"no address to serve on", "serve --listen nowhere", exitFailed, "listening: "},
+		{"no address to serve on", "serve --listen nowhere", exitFailed, "--listen: "},
 		{"no certificate", "serve --tls-cert no/such --tls-key no/such", exitFailed, "loading the certificate: "},
 		{"half a certificate", "serve --tls-cert a.pem", exitUsage, "--tls-cert and --tls-key must be set together"},
 		{"two certificates", "serve --tls-cert a.pem --acme-domain a.example", exitUsage, "exclude each other"},

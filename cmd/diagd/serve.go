@@ -91,7 +91,7 @@ func (f *serveFlags) addListeners(fs *pflag.FlagSet) {
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address to serve on")
 	fs.StringVar(&f.metricsListen, "metrics-listen", "", "address for Prometheus, health and pprof (default: off)")
 	fs.StringVar(&f.tlsCert, "tls-cert", "", "PEM file of the server's certificate chain")
-	fs.StringVar(&f.tlsKey, "tls-key", "", "PEM file of its private key")
+	fs.StringVar(&f.tlsKey, "tls-key", "", "PEM file of the server's private key")
 	fs.StringVar(&f.acmeDomain, "acme-domain", "", "obtain a certificate for this domain by ACME (Let's Encrypt)")
 }
 
@@ -211,7 +211,7 @@ func (a *app) serve(ctx context.Context) error {
 			LetterBox: !checked.letterbox.IsZero(),
 		}),
 	})
-	listener, err := listen(ctx, "listening", a.serving.listen)
+	listener, err := listen(ctx, "--listen", a.serving.listen)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/diagkit/diagkit/cmd/internal/flagvalue"
 	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/spf13/pflag"
 )
@@ -62,7 +63,11 @@ func (a *app) readSettings(flags *pflag.FlagSet) error {
 		}
 		a.origins[f.Name] = from
 		if err := flags.Set(f.Name, value); err != nil {
-			faults = append(faults, &settingFaultView{f.Name, from, f.Name + ": " + err.Error(), flagPurpose(f)})
+			text := err.Error()
+			if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+				text = flagvalue.Fault(bad)
+			}
+			faults = append(faults, &settingFaultView{f.Name, from, f.Name + ": " + text, flagPurpose(f)})
 		}
 	})
 	return errors.Join(faults...)

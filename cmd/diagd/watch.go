@@ -3,14 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"github.com/diagkit/diagkit/diag/kit"
-	"github.com/diagkit/diagkit/diag/phrase"
 	"log/slog"
 	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/kit"
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/diag/view"
 	"github.com/diagkit/diagkit/httpapi/metrics"
 	"github.com/diagkit/diagkit/httpapi/watch"
@@ -70,7 +71,11 @@ func (c watchCommands) newCommand(
 				name = watch.ID(d)
 			}
 			w := watch.New(watch.Config{Store: admin.Store, Plans: admin.Plans, Clock: admin.Clock})
-			return run(ctx, w, account, name)
+			err := run(ctx, w, account, name)
+			if errors.Is(err, metering.ErrNotFound) && len(args) > 0 && !strings.HasPrefix(use, "create") {
+				return usagef("%s is not watched by account %s; diagd watch list shows all", args[0], account)
+			}
+			return err
 		})
 }
 
