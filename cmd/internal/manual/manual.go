@@ -1,5 +1,5 @@
 // Package manual writes the pages of the manual of a program, in the macros of man(7), from its commands: [Command] is
-// the command that does. The sections stand in the order of man-pages(7).
+// the command that does. The sections have the order of man-pages(7).
 package manual
 
 import (
