@@ -25,11 +25,11 @@ const (
 	maxTries = 8
 )
 
-// A NoAddressError says that a host could not be connected to because no address of it is known.
+// A NoAddressError means that no address of a host is known to connect to.
 type NoAddressError struct {
 	Host     string
 	Missing  bool  // the name does not exist at all (RFC 8020 section 2)
-	Resolver bool  // it is the resolver that failed: it was silent, or refused to answer
+	Resolver bool  // the resolver failed: it did not answer, or refused to
 	Err      error // why the lookup failed; nil if the host is known to have no address
 }
 
@@ -45,8 +45,8 @@ func (e *NoAddressError) Error() string {
 
 func (e *NoAddressError) Unwrap() error { return e.Err }
 
-// DialAddr connects to an address, network being tcp or udp. The guard is asked before, and on the
-// real network again by the dialer, about the address that it passes to the operating system.
+// DialAddr connects to an address that the guard allows; network is "tcp" or "udp". On the real network the
+// guard also checks the address that the dialer passes to the operating system.
 func (e *Env) DialAddr(ctx context.Context, network string, addr netip.AddrPort, ports Ports) (net.Conn, error) {
 	e = e.orReal()
 	if err := e.Guard.Check(addr, ports); err != nil {
@@ -62,13 +62,14 @@ func (e *Env) dialer(ports Ports) *net.Dialer { return &net.Dialer{Control: e.Gu
 
 // DialHost connects over TCP to a host, given by its name or its IP address in the usual text form.
 //
-// IPv4 and IPv6 addresses are looked up concurrently and tried in turn, IPv6 first, each 250 ms after the one before
-// or as soon as that has failed; the first connection wins (RFC 8305). Addresses that the guard refuses are not
-// dialed.
+// IPv4 and IPv6 addresses are looked up concurrently and tried in turn, IPv6 first, each 250 ms after the
+// previous one or as soon as that has failed; the first connection wins (RFC 8305). At most 8 addresses are
+// tried, each for up to 10 s. Addresses that the guard refuses are not dialed.
 //
-// The error is that of the context if it has ended. It is a *[NoAddressError] if no address is known, which wraps that
-// of the context if it ended first, a *[BlockedError] if all were refused; else it lists each address tried, and
-// wraps a *BlockedError too if others were refused, and a *NoAddressError if there may be others still.
+// If the context has already ended, the error is that of the context. If no address is known, it is a
+// *[NoAddressError], which wraps the error of the context if that ended during the lookup. If the guard
+// refused all addresses, it is a *[BlockedError]. Otherwise it lists each address tried, and also wraps a
+// *BlockedError if others were refused and a *NoAddressError if there may be further addresses.
 func (e *Env) DialHost(ctx context.Context, host string, port uint16, ports Ports) (net.Conn, error) {
 	e = e.orReal()
 	if err := ctx.Err(); err != nil {

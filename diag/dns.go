@@ -15,14 +15,15 @@ import (
 
 // An Answer is the DNS's answer for one name and one record type.
 type Answer[R dns.RR] struct {
-	Name    string   // the name asked for, absolute
-	Records []R      // those at the end of the chain of aliases
-	Aliases []string // targets of the CNAMEs that were followed, absolute, in order
-	Rcode   int      // NOERROR with no Records means that the name exists without them
-	TTL     uint32   // smallest time to live of aliases and records, in seconds
-	// Authentic says that the resolver vouches for the answer with DNSSEC (RFC 4035 section 3.2.3).
+	Name    string   // the name that was asked for, with the final dot
+	Records []R      // the records at the end of the chain of aliases
+	Aliases []string // targets of the CNAMEs that were followed, in order, with the final dot
+	Rcode   int      // rcode of the reply; 0 (NOERROR) too if no reply came, see Silent
+	TTL     uint32   // smallest time to live of aliases and records, in seconds; 0 if there are none
+	// Authentic reports whether the resolver validated the answer with DNSSEC: the AD bit (RFC 4035 section
+	// 3.2.3).
 	Authentic bool
-	// Extended are the reasons that the server gave beside the rcode (RFC 8914).
+	// Extended are the extended DNS errors of the reply (RFC 8914).
 	Extended []dns.EDNS0_EDE
 
 	silence error // why there was no reply at all
@@ -32,14 +33,14 @@ type Answer[R dns.RR] struct {
 // Exists reports whether there is at least one record.
 func (a Answer[R]) Exists() bool { return len(a.Records) > 0 }
 
-// NXDomain reports whether the name does not exist at all; behind aliases it is the last name that
-// does not (RFC 6604 section 3).
+// NXDomain reports whether the name does not exist at all; if aliases were followed, it is the last name that
+// does not exist (RFC 6604 section 3).
 func (a Answer[R]) NXDomain() bool {
 	return a.silence == nil && a.Rcode == dns.RcodeNameError && dnsmsg.FilterReason(a.Extended) == ""
 }
 
-// Err returns why the servers could not say, such as SERVFAIL or silence, or nil. With no Records and
-// no Err, the absence of the records is a fact.
+// Err returns why it is unknown whether the records exist: a SERVFAIL, a timeout, or a resolver that filters
+// the name. It returns nil if that is known: without Records they do not exist.
 func (a Answer[R]) Err() error {
 	if a.silence != nil {
 		return a.silence
@@ -67,7 +68,8 @@ type bogusError struct{ error }
 // Advice returns what to do about the error, for [rule.Failures.Because].
 func (bogusError) Advice() string { return AdviceRepairDNSSEC }
 
-// AdviceRepairDNSSEC is the advice where an answer is refused because its DNSSEC signatures are not valid.
+// AdviceRepairDNSSEC is the advice for an answer that resolvers refuse because its DNSSEC signatures are
+// invalid.
 const AdviceRepairDNSSEC = "Repair the DNSSEC signatures or the DS records of the domain: resolvers that " +
 	"validate refuse its " +
 	"answers. dnssec/check shows where the chain breaks."
@@ -75,7 +77,7 @@ const AdviceRepairDNSSEC = "Repair the DNSSEC signatures or the DS records of th
 // Silent reports whether no reply came at all.
 func (a Answer[R]) Silent() bool { return a.silence != nil }
 
-// RcodeName names the rcode of the answer; it is empty if no reply came.
+// RcodeName returns the name of the answer's rcode, or the empty string if no reply came.
 func (a Answer[R]) RcodeName() string {
 	if a.silence != nil {
 		return ""
@@ -93,9 +95,9 @@ var (
 //
 //	mx := diag.Lookup[*dns.MX](ctx, env, "example.com.")
 //
-// Only records at the end of the chain of aliases count; whatever else a server puts in its answer
-// is left out, as are records beside an rcode other than NOERROR. A truncated answer counts as no answer, because it
-// is unknown what is missing.
+// The answer has only the records at the end of the chain of aliases, and only if the rcode is NOERROR;
+// anything else in the reply is ignored. A truncated reply counts as no reply, because what is missing is
+// unknown.
 func Lookup[R dns.RR](ctx context.Context, e *Env, name string) Answer[R] {
 	name = dns.Fqdn(name)
 	a := Answer[R]{Name: name}
@@ -136,7 +138,7 @@ func (e *resolverError) Error() string {
 	return "no usable answer"
 }
 
-// Unwrap returns what happened.
+// Unwrap returns the cause.
 func (e *resolverError) Unwrap() error { return e.Err }
 
 // exchange asks the resolver of the environment, unless the context has ended.
@@ -201,22 +203,23 @@ func (a Addresses) Err() error {
 	return errors.Join(a.V4.Err(), a.V6.Err())
 }
 
-// DNSSECStatus is what is known of the authenticity of an answer (RFC 4035 section 4.3).
+// DNSSECStatus is the result of DNSSEC validation (RFC 4035 section 4.3).
 type DNSSECStatus string
 
 // The statuses.
 const (
-	Secure        DNSSECStatus = "secure"
-	Insecure      DNSSECStatus = "insecure"
-	Bogus         DNSSECStatus = "bogus"
-	Indeterminate DNSSECStatus = "indeterminate"
+	Secure        DNSSECStatus = "secure"        // validated
+	Insecure      DNSSECStatus = "insecure"      // proved not to be signed
+	Bogus         DNSSECStatus = "bogus"         // validation failed
+	Indeterminate DNSSECStatus = "indeterminate" // not known
 )
 
 // Values lists the statuses.
 func (DNSSECStatus) Values() []string { return kit.Values(Secure, Insecure, Bogus, Indeterminate) }
 
-// DNSSEC returns the resolver's verdict on the authenticity of the answer: secure if it set the AD bit, bogus if it
-// reported that, else indeterminate, because a resolver that does not validate looks the same as an unsigned zone.
+// DNSSEC returns the status that the resolver's reply implies: secure if the AD bit is set, bogus if a
+// SERVFAIL has an extended error that says so. Otherwise it is indeterminate, because the reply of a resolver
+// that does not validate looks like one for an unsigned zone.
 func (a Answer[R]) DNSSEC() DNSSECStatus { return dnssecStatus(a.Authentic, a.Rcode, a.Extended) }
 
 // MessageDNSSEC is [Answer.DNSSEC] for a whole message.

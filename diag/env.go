@@ -20,34 +20,37 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Env is the outside world as a diagnostic sees it. A nil *Env, like the zero Env, is the real Internet; a field that
-// is set replaces that part of it. An Env is shared by goroutines, must not be copied, and must not change once in use.
+// Env is the outside world as a diagnostic sees it. A nil *Env, like the zero Env, is the real Internet; a
+// field that is set replaces that part of it. An Env may be used by several goroutines concurrently. It must
+// not be copied, and must not be changed after first use.
 type Env struct {
-	// Resolver answers DNS questions. If nil, the system's name servers are asked.
+	// Resolver answers DNS questions. If nil, the system's name servers do.
 	Resolver Resolver
 	// HideResolver keeps the address of Resolver out of reports, because an operator's resolver is private.
 	HideResolver bool
-	// Dial connects to an IP address and port, network being tcp or udp; connections over udp carry one message in each
-	// Read and Write. It must return when the context ends, which must not matter to the connection afterwards. If nil,
-	// the real network is used. Either way the Guard is asked first, except about name servers that the operator chose.
+	// Dial connects to an IP address and port; network is "tcp" or "udp". Each Read and Write of a udp
+	// connection carries one message. Dial must return when the context ends; once it has returned, the end
+	// of the context must not affect the connection. If nil, the real network is used. Either way the Guard
+	// is asked first, except about name servers that the operator chose.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Roots are the certificate authorities to trust. If nil, the system's.
+	// Roots are the certificate authorities to trust. If nil, the system's are trusted.
 	Roots *x509.CertPool
-	// TrustAnchors are the DS and DNSKEY records from which DNSSEC is validated, such as
-	// dnssec.ParseAnchors reads them. If empty, they are those of the root zone that IANA publishes.
+	// TrustAnchors are the DS and DNSKEY records with which DNSSEC validation begins; dnssec.ParseAnchors
+	// reads them from a file. If empty, they are those of the root zone that IANA publishes.
 	TrustAnchors []dns.RR
-	// RootServers are where walks down the DNS begin, such as resolver.ParseHints reads them. If
-	// empty, they are those of the root of the Internet. The guard is not asked about them.
+	// RootServers are the servers with which iterative resolution begins; [resolver.ParseHints] reads them
+	// from a root hints file. If empty, they are the root servers of the Internet. The guard is not asked
+	// about them.
 	RootServers []resolver.NameServer
-	// HelloName is the host name with which mail servers are greeted (RFC 5321 section 4.1.1.1): that of
-	// this machine in the DNS, if it has one. If empty, its address is used.
+	// HelloName is the name sent in EHLO to mail servers (RFC 5321 section 4.1.1.1): the host name of this
+	// machine in the DNS. If empty, an address literal is sent.
 	HelloName string
 	// Clock returns the time. If nil, it is the wall clock.
 	Clock Clock
-	// Guard says which addresses and ports may be reached. Its zero value allows public addresses
-	// and the ports of the protocol at hand.
+	// Guard decides which addresses and ports may be reached. Its zero value allows public addresses and the
+	// usual ports of each protocol.
 	Guard Guard
-	// Data holds files that replace built-in lists of the same name, see List. If nil, no list is replaced.
+	// Data holds files that replace built-in lists of the same name; see [List]. If nil, no list is replaced.
 	Data fs.FS
 
 	origin    *Env     // that this one is derived from, see Cached; nil if not derived
@@ -61,9 +64,10 @@ type Env struct {
 // A Clock returns the time. The nil Clock is the wall clock.
 type Clock func() time.Time
 
-// A Resolver sends one query to the DNS. It returns the reply as received: NXDOMAIN and SERVFAIL are answers, and
-// only the lack of an answer is an error. Exchange must return when the context ends, and may be called by several
-// goroutines concurrently. It does not modify the query, and callers do not modify the reply.
+// A Resolver sends one query to the DNS. Exchange returns the reply as received: NXDOMAIN and SERVFAIL are
+// answers, and only the lack of an answer is an error. It must return when the context ends, and may be
+// called by several goroutines concurrently. It must not modify the query, and callers must not modify the
+// reply.
 type Resolver interface {
 	Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error)
 }
@@ -78,7 +82,7 @@ func (e *Env) orReal() *Env {
 	return e
 }
 
-// Now returns the present time of the environment.
+// Now returns the current time of the environment.
 func (e *Env) Now() time.Time {
 	if e == nil || e.Clock == nil {
 		return time.Now()
@@ -86,7 +90,7 @@ func (e *Env) Now() time.Time {
 	return e.Clock()
 }
 
-// DNS returns the resolver of the environment. Whatever its implementation, it returns a reply or an error.
+// DNS returns the resolver of the environment. Its Exchange always returns either a reply or an error.
 func (e *Env) DNS() Resolver {
 	switch r := e.resolver().(type) {
 	case *resolver.Client, *resolver.Cache, *resolver.Iterator, answering:
@@ -121,9 +125,8 @@ const (
 	operationBytes   = 8 << 20
 )
 
-// Cached returns an environment for one operation that consists of several diagnostics: it is like e, but
-// each DNS query is sent once, and all callers get the same answer at any time. The operator's lists and connections
-// are shared with e.
+// Cached returns an environment for one operation that consists of several diagnostics. It is like e, but
+// sends each DNS query once, and all diagnostics see the same answer. It shares lists and connections with e.
 func (e *Env) Cached() *Env {
 	e = e.orReal()
 	c := e.WithResolver(&resolver.Cache{
@@ -141,9 +144,10 @@ func (e *Env) source() *Env {
 	return e
 }
 
-// Shared returns the value that all diagnostics of an environment share under a key, such as the remaining query
-// quota of a service. The first caller creates it. The key has a type of the package that uses it, and the value
-// takes care of concurrent use. Environments from [Env.Cached] share with their origin.
+// Shared returns the value that all diagnostics of an environment share under a key, such as the remaining
+// query quota of a service; the first call creates it. As with a key of a context, the type of the key should
+// be an unexported type of the calling package. The value must be safe for concurrent use. Environments from
+// [Env.Cached] share the values of their origin.
 func Shared[T any](e *Env, key any, create func() T) T {
 	e = e.source()
 	if v, ok := e.shared.Load(key); ok {
@@ -153,8 +157,9 @@ func Shared[T any](e *Env, key any, create func() T) T {
 	return v.(T)
 }
 
-// TLSConfig returns a new configuration for a TLS client that trusts the environment's authorities at
-// the environment's time. The server is to prove that it is serverName, a host name or IP address.
+// TLSConfig returns a new configuration for a TLS client that requires TLS 1.2 or later and trusts the
+// environment's Roots at the environment's time. The certificate must be valid for serverName, a host name or
+// IP address.
 func (e *Env) TLSConfig(serverName string) *tls.Config {
 	e = e.orReal()
 	return &tls.Config{
@@ -165,11 +170,11 @@ func (e *Env) TLSConfig(serverName string) *tls.Config {
 	}
 }
 
-// A Delegation is how a zone will be delegated that is examined before it is published.
+// A Delegation describes how a zone that is not yet published will be delegated.
 type Delegation struct {
 	Zone    string                // absolute
-	Servers []resolver.NameServer // empty: none can be queried yet
-	DS      []*dns.DS             // that the parent zone will have
+	Servers []resolver.NameServer // empty if none can be queried yet
+	DS      []*dns.DS             // the DS records that the parent zone will have
 }
 
 // A delegator is a Resolver that answers for zones before they are published, such as one of package overlay. The
@@ -178,11 +183,12 @@ type delegator interface {
 	Undelegated(name string) (Delegation, bool)
 }
 
-// ErrUndelegated says that only the name servers of a zone could tell, and that they do not have it yet.
+// ErrUndelegated means that an answer requires the name servers of a zone that is not published yet.
 var ErrUndelegated = errors.New("the zone is not published yet")
 
-// Undelegated returns how the zone of a name will be delegated, if the resolver of the environment answers for it
-// before it is published. A check that queries name servers itself queries those servers, or none.
+// Undelegated returns how the zone of a name will be delegated, and whether the resolver of the environment
+// answers for that zone before it is published. A check that queries name servers itself must then query only
+// those of the Delegation.
 func (e *Env) Undelegated(name string) (Delegation, bool) {
 	if d, ok := e.source().Resolver.(delegator); ok {
 		return d.Undelegated(dns.CanonicalName(name))
@@ -190,8 +196,8 @@ func (e *Env) Undelegated(name string) (Delegation, bool) {
 	return Delegation{}, false
 }
 
-// Published returns nil if the servers of the world may be asked about a name. Else the error wraps [ErrUndelegated]
-// and [ErrUnavailable].
+// Published returns nil if real name servers may be asked about a name. Otherwise, because the zone of the
+// name is not published yet, the error wraps [ErrUndelegated] and [ErrUnavailable].
 func (e *Env) Published(name string) error {
 	d, ok := e.Undelegated(name)
 	if !ok {
@@ -201,7 +207,8 @@ func (e *Env) Published(name string) error {
 	return Unavailable("the name servers of "+zone+", which are not asked before the zone is published", ErrUndelegated)
 }
 
-// WithResolver returns an environment like e with another resolver, as one that answers for zones to be published.
+// WithResolver returns an environment like e with another resolver, such as one of package overlay, which
+// answers for zones that are not published yet.
 func (e *Env) WithResolver(r Resolver) *Env {
 	e = e.orReal()
 	return &Env{
@@ -232,15 +239,15 @@ func (e *Env) allowed(q *dns.Msg) error {
 	return nil
 }
 
-// ForgetLists makes the lists of [Env.Data] be read again, each when it is needed next.
+// ForgetLists discards the lists read from [Env.Data]. Each is read again when it is next needed.
 func (e *Env) ForgetLists() { e.source().lists.Clear() }
 
 // listKey is under what a list is kept: one file may be read as lists of several types.
 type listKey[T any] struct{ name string }
 
-// List returns a list that an operator may replace, such as that of public resolvers: the file of that name in
-// [Env.Data], parsed with parse, or else the built-in list. The file is read once for each Env and each type of
-// list. The error names the file.
+// List returns a list that an operator may replace, such as the list of public resolvers. If [Env.Data] has a
+// file of that name, List returns it as parsed by parse, otherwise the built-in list. The file is read once
+// for each Env and each type T. The error names the file.
 func List[T any](e *Env, name string, builtIn func() T, parse func([]byte) (T, error)) (T, error) {
 	e = e.source()
 	if e.Data == nil {
@@ -265,8 +272,8 @@ func List[T any](e *Env, name string, builtIn func() T, parse func([]byte) (T, e
 	return kept.(T), nil
 }
 
-// DecodeList decodes the single JSON value of an operator's list, in which no member may occur twice. If strict is
-// set, no member may be unknown either.
+// DecodeList decodes a list that an operator provides as a single JSON value. Duplicate members are errors,
+// and so are unknown members if strict is set.
 func DecodeList(data []byte, v any, strict bool) error {
 	if !utf8.Valid(data) {
 		return errors.New("it is not valid UTF-8")

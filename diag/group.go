@@ -6,26 +6,26 @@ import (
 	"sync"
 )
 
-// A Group runs functions concurrently and waits for all of them, like [sync.WaitGroup]. Unlike there, a panic in one
-// of them does not end the program: Wait raises it again in the goroutine that waits, where a server can turn it
-// into an error. Diagnostics start goroutines through a Group only, because their input is untrusted. The zero Group
-// is ready; it must not be copied after use.
+// A Group runs functions concurrently and waits for all of them, like [sync.WaitGroup], but a panic in one of
+// them does not end the program: Wait panics with it in the goroutine that waits, where a server can turn it
+// into an error. Diagnostics start goroutines only through a Group, because their input is untrusted. The
+// zero Group is ready to use; it must not be copied after first use.
 type Group struct {
 	wg    sync.WaitGroup
 	mu    sync.Mutex
 	panic *GoPanic
 }
 
-// A GoPanic is a panic that was carried from one goroutine to another.
+// A GoPanic is a panic of another goroutine, as [Group.Wait] and [Catch] pass it on.
 type GoPanic struct {
 	Value any
-	Stack []byte // of the goroutine that panicked
+	Stack []byte // stack of the goroutine that panicked
 }
 
 func (p *GoPanic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
 
-// Catch runs f and returns its panic, or nil. A *GoPanic is returned unchanged. It is for goroutines that are not
-// waited for, and for work in which one part must not end the others.
+// Catch runs f and returns its panic, or nil. A *GoPanic is returned unchanged. Use it in goroutines that
+// nobody waits for, and where the failure of one part must not end the others.
 func Catch(f func()) (p *GoPanic) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -52,7 +52,7 @@ func (g *Group) Go(f func()) {
 	})
 }
 
-// Wait returns when every function has. It panics with a *[GoPanic] if one of them did.
+// Wait returns when all functions have returned. If one of them panicked, it panics with a *[GoPanic].
 func (g *Group) Wait() {
 	g.wg.Wait()
 	g.mu.Lock()

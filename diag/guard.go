@@ -9,18 +9,19 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// A Guard says which addresses and ports a diagnostic may reach. Its zero value allows public
-// addresses only: all of IANA's special-purpose registries is refused, globally reachable or not,
-// as is multicast, IPv6 outside 2000::/3 (RFC 4291 section 2.4), which has IPv4 addresses in IPv6
-// clothes, NAT64, site-local and unique local addresses, and 6to4 and Teredo within it.
+// A Guard decides which addresses and ports a diagnostic may reach. Its zero value allows public addresses
+// only. It refuses every address in IANA's special-purpose registries, even those marked globally reachable;
+// multicast; and IPv6 outside 2000::/3 (RFC 4291 section 2.4), which includes IPv4-mapped, NAT64, site-local
+// and unique local addresses. Within 2000::/3 it refuses 6to4 and Teredo.
 type Guard struct {
-	// AllowNetworks may be reached although they are not public. A network of IPv4 also allows the
-	// IPv4-mapped spelling of its addresses, but not their NAT64 or 6to4 forms: allow those networks
-	// by name where they are in use. An IPv6 network never allows an IPv4 address.
+	// AllowNetworks may be reached although they are not public. An IPv4 network also allows the IPv4-mapped
+	// form of its addresses, but not their NAT64 or 6to4 forms: list those networks too where they are in
+	// use. An IPv6 network never allows an IPv4 address.
 	AllowNetworks []netip.Prefix
-	// DenyNetworks are not reached although they are public, such as the operator's own. They go before AllowNetworks.
+	// DenyNetworks may not be reached even if they are public or in AllowNetworks; list the operator's own,
+	// for example.
 	DenyNetworks []netip.Prefix
-	// AllowPorts may be reached beside those of the protocol.
+	// AllowPorts may be reached in addition to those of the protocol.
 	AllowPorts []uint16
 }
 
@@ -48,9 +49,9 @@ const (
 	nameRefused    = "the name stands for the machine itself" // RFC 6761 section 6.3
 )
 
-// A BlockedError says that the guard refused an address. It is always given without anything having been sent.
+// A BlockedError means that the guard refused an address. Nothing has been sent to it.
 type BlockedError struct {
-	Addr   netip.AddrPort // its address is invalid if it was not even looked up
+	Addr   netip.AddrPort // the address part is invalid if the host was not looked up
 	Reason string
 }
 
@@ -90,9 +91,8 @@ func (g *Guard) allowsAddr(ip netip.Addr) bool {
 	}
 }
 
-// Public reports whether an address is globally reachable, judging by its number: it is in none of IANA's
-// special-purpose registries, or AllowNetworks of the guard contains it. Unlike [Guard.Check] it ignores the
-// networks that the operator denies.
+// Public reports whether an address is public as the zero [Guard] defines it, or in AllowNetworks of the
+// environment's Guard. Unlike [Guard.Check], it ignores DenyNetworks.
 func (e *Env) Public(ip netip.Addr) bool {
 	return ip.IsValid() && ip.Zone() == "" && (public(ip) || contains(e.orReal().Guard.AllowNetworks, ip.Unmap()))
 }

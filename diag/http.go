@@ -17,13 +17,15 @@ const (
 	maxHTTPHead = 64 << 10
 )
 
-// HTTPClient returns a client for programs that work with net/http, such as one that downloads a file which a domain
-// refers to. Its connections are those of the environment: names are looked up by its Resolver, each address is checked
-// by its Guard before it is dialed, also after a redirect, ports are [WebPorts], and servers are to prove their names
-// to its Roots at its time. It uses no proxy. A refused address is a *[BlockedError] in the error of the request.
+// HTTPClient returns a client for programs that use net/http, for example to download a file that a domain
+// refers to. Its connections are those of the environment: the Resolver looks up names, the Guard checks each
+// address before it is dialed, also after a redirect, ports are limited to [WebPorts], and certificates are
+// verified with Roots and Clock. It uses no proxy. For a refused address, the error of the request wraps a
+// *[BlockedError].
 //
-// It ends a request after 30 s, which its field Timeout changes; a body has no other bound, so read it through an
-// [io.LimitReader]. Each call makes a client with connections of its own: keep it for many requests.
+// A request, with its redirects and body, times out after 30 s; set the client's Timeout to change that. The
+// size of a body is not limited, so read it through an [io.LimitReader]. Each call returns a client with
+// connections of its own: reuse it.
 func (e *Env) HTTPClient() *http.Client {
 	return &http.Client{
 		Timeout: httpTimeout,

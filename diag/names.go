@@ -11,7 +11,7 @@ type (
 	// A Name is a valid name of the DNS, which may have labels with underscores and a wildcard.
 	Name = input.Name
 
-	// A Selector names a key below a domain, as those of DKIM (RFC 6376 section 3.1) and BIMI do.
+	// A Selector names a key or record below a domain, as in DKIM (RFC 6376 section 3.1) and BIMI.
 	Selector = input.Selector
 
 	// A Host is a domain or an IP address, read as browsers read the host of a URL.
@@ -23,7 +23,7 @@ type (
 	// A URL is an absolute http or https URL in canonical form.
 	URL = input.URL
 
-	// An InputError reports a request that makes no sense; the fault is the caller's.
+	// An InputError reports an invalid request: the field, and what is wrong with it.
 	InputError = input.Error
 )
 

@@ -17,13 +17,14 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Within returns a context for one step of a diagnostic: it ends after the limit, or after nine tenths
-// of what is left of ctx, so that what has been learned by then can still be reported.
+// Within returns a context for one step of a diagnostic. It ends after the limit or, if earlier, after nine
+// tenths of the time left until the deadline of ctx, so that what has been learned by then can still be
+// reported.
 func Within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, TimeLeft(ctx, limit))
 }
 
-// TimeLeft is the time that [Within] grants.
+// TimeLeft returns the timeout that [Within] sets.
 func TimeLeft(ctx context.Context, limit time.Duration) time.Duration {
 	if end, ok := ctx.Deadline(); ok {
 		return min(limit, time.Until(end)*9/10)
@@ -31,7 +32,8 @@ func TimeLeft(ctx context.Context, limit time.Duration) time.Duration {
 	return limit
 }
 
-// Reason says in a few words why an exchange over the network failed, for a sentence of a finding.
+// Reason describes in a few words why an exchange over the network failed, for use in the text of a finding.
+// It contains no address or socket of this machine.
 func Reason(err error) string {
 	if known := reason(err); known != "" {
 		return known

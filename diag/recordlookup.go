@@ -7,7 +7,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// RecordLookup is the part that all reports on one record in the DNS share.
+// RecordLookup is the part shared by all reports on a single DNS record, such as SPF or DMARC.
 type RecordLookup struct {
 	Domain        Name         `json:"domain" doc:"the domain, as A-labels"`
 	DomainUnicode string       `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
@@ -22,7 +22,7 @@ type RecordLookup struct {
 	Timing
 }
 
-// Held is how long resolvers cache the record, in seconds; 0 without a record.
+// Held returns how long resolvers cache the record, in seconds; 0 without a record.
 func (l RecordLookup) Held() int64 {
 	if l.TTL == nil {
 		return 0
@@ -30,17 +30,17 @@ func (l RecordLookup) Held() int64 {
 	return int64(*l.TTL)
 }
 
-// Subject is the domain that was asked about.
+// Subject returns the domain that was asked about.
 func (l RecordLookup) Subject() string { return l.Domain.String() }
 
-// Owner is the name at which the record was looked for, and the records of the kind that are there.
+// Owner returns the name at which the record was looked up, and the records of that kind found there.
 func (l RecordLookup) Owner() (name string, records []string) { return l.RecordName, l.Records }
 
-// Published is the record, if there is exactly one: what reports on a record have in common.
+// Published returns the record if there is exactly one, otherwise the empty string.
 func (l RecordLookup) Published() string { return l.Record }
 
-// NewRecordLookup fills the shared part of a report from the answer to the question for the record
-// and from those of its texts that are of the kind looked for.
+// NewRecordLookup returns the shared part of a report. Records are those texts of the answer that are of the
+// kind looked for.
 func NewRecordLookup[R dns.RR](d Name, a Answer[R], records []string, began, ended time.Time) RecordLookup {
 	l := RecordLookup{
 		Domain: d, DomainUnicode: d.UnicodeIfDifferent(),

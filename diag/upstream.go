@@ -9,9 +9,10 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Upstream returns a resolver that asks the given servers through the environment's network. It is made once for
-// each id to reuse its connections: an id always identifies the same servers. The guard does not apply, because the
-// servers are the operator's choice; servers to which a caller's input leads are dialed through [Env.DialAddr].
+// Upstream returns a resolver that asks the given servers through the environment's network. It is created
+// once for each id, so that its connections are reused: always pass the same servers with an id. The guard
+// does not apply, because the servers are the operator's choice; use [Env.DialAddr] for servers to which a
+// caller's input leads.
 func (e *Env) Upstream(id string, servers ...resolver.Server) Resolver {
 	e = e.source()
 	if r, ok := e.clients.Load(id); ok {
@@ -37,10 +38,10 @@ func (e *Env) lookUpServer(ctx context.Context, host string) ([]netip.Addr, erro
 	return addrs, nil
 }
 
-// Iterator returns an iterator that walks from the root servers of the environment through its network.
-// Name servers that are found in the DNS are dialed through the guard, and those that it refuses are
-// skipped; the root servers are the operator's choice. No server is queried for names that are not published yet,
-// see [Env.Undelegated].
+// Iterator returns an iterator that resolves names from the root servers of the environment through its
+// network. Name servers found in the DNS are dialed through the guard, and those that it refuses are skipped;
+// it is not asked about the root servers. No server is queried for names that are not published yet; see
+// [Env.Undelegated].
 func (e *Env) Iterator() *resolver.Iterator {
 	e = e.orReal()
 	roots := map[netip.Addr]bool{}

@@ -23,19 +23,19 @@ type (
 	// Severity says how much a finding matters.
 	Severity = rule.Severity
 
-	// State is the outcome of a diagnostic in a word.
+	// State summarizes the outcome of a diagnostic in a word.
 	State = rule.State
 
-	// Band is a score in a word.
+	// Band summarizes a score in a word.
 	Band = rule.Band
 
 	// Priority ranks recommendations.
 	Priority = rule.Priority
 
-	// A Location is where in the record's text a finding points, in bytes.
+	// A Location is the part of a record's text to which a finding applies, in bytes.
 	Location = rule.Location
 
-	// A Place is one of several where a finding was made.
+	// A Place is one of several places to which a finding applies.
 	Place = rule.Place
 
 	// A Factor is the share of one named group of rules in the score.
@@ -50,7 +50,8 @@ type (
 	// CategoryScore is the score of one factor.
 	CategoryScore = rule.CategoryScore
 
-	// A ScopePart is one of several parts that a verdict could speak of.
+	// A ScopePart is one of several parts of a subject, such as an address of a host, and whether it was
+	// examined.
 	ScopePart = rule.ScopePart
 
 	// ScopeState says whether one of several parts of a subject was examined.
@@ -68,7 +69,7 @@ const (
 	Critical Severity = rule.Critical // does not work at all
 )
 
-// The states. Unknown means that the servers did not say; it is never scored as Missing.
+// The states. Unknown means that the servers did not answer; it is never scored as Missing.
 const (
 	Valid   State = rule.Valid
 	Warned  State = rule.Warned

@@ -132,10 +132,10 @@ func rootServers() []dns.RR {
 	return list
 }
 
-// ServeZones opens the name servers of all zones in the world, so that a walk from the root servers
-// finds its way: each zone with an SOA record, or signed, and each parent zone. What is missing is
-// made up: SOA records, NS records for the host "ns" in the zone, its address, and zones for names
-// below those above. The root servers answer at the addresses that all resolvers know.
+// ServeZones opens the name servers of all zones in the world, so that names can be resolved from the root
+// servers: of each zone with an SOA record or a signature, and of each parent zone. Missing records are
+// added: SOA records, NS records for the host "ns" in the zone, its address, and delegations. The root
+// servers have their well-known addresses.
 //
 // Servers that exist are left as they are; servers opened later replace those opened here.
 func (w *World) ServeZones() {

@@ -23,32 +23,32 @@ import (
 
 // Latency is the duration of operations in a world.
 type Latency struct {
-	DNS     time.Duration // from each question to its answer
-	Connect time.Duration // for each TCP connection to come about
+	DNS     time.Duration // of each query
+	Connect time.Duration // of establishing each TCP connection
 }
 
-// Latency makes every exchange of DNS messages and every TCP connection last for d. Data sent over a connection
-// arrives immediately.
+// Latency sets the duration of every DNS exchange and of opening a TCP connection. Data sent over a
+// connection arrives immediately.
 func (w *World) Latency(d time.Duration) { w.SetLatencies(Latency{DNS: d, Connect: d}) }
 
-// SetLatencies sets how long things take.
+// SetLatencies sets the latencies of the world.
 func (w *World) SetLatencies(l Latency) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.latency = l
 }
 
-// Latencies returns how long things take.
+// Latencies returns the latencies of the world.
 func (w *World) Latencies() Latency {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.latency
 }
 
-// A Query is a question that a server of the world was asked.
+// A Query is a query that a server of the world received.
 type Query struct {
-	Server    netip.Addr // the server; invalid for the resolver that is the world itself
-	Transport string     // udp, tcp, dot, doh; empty for the resolver that is the world itself
+	Server    netip.Addr // the server; invalid for the world's own resolver
+	Transport string     // udp, tcp, dot or doh; empty for the world's own resolver
 	Name      string     // absolute, in lower case
 	Type      uint16
 	Time      time.Time // in the world
@@ -58,7 +58,7 @@ func (q Query) is(name string, qtype uint16) bool {
 	return (name == "" || q.Name == dns.CanonicalName(name)) && (qtype == 0 || q.Type == qtype)
 }
 
-// A Connection is one that was opened, or that was tried.
+// A Connection is a connection that was opened or attempted.
 type Connection struct {
 	Network string // tcp or udp
 	Addr    netip.AddrPort
@@ -96,7 +96,7 @@ func (l *journal[E]) forget() {
 	l.events = nil
 }
 
-// Queries lists the questions so far, in order: at least the last 50,000.
+// Queries lists the queries so far, in order: at least the last 50,000.
 func (w *World) Queries() []Query { return w.queries.all() }
 
 // Connections lists the connections so far, in order, failed ones included: at least the last 50,000.
@@ -107,7 +107,7 @@ func (w *World) Asked(name string, qtype uint16) int {
 	return view.CountIf(w.Queries(), func(q Query) bool { return q.is(name, qtype) })
 }
 
-// Forget clears the lists of questions and connections.
+// Forget clears the lists of queries and connections.
 func (w *World) Forget() {
 	w.queries.forget()
 	w.connections.forget()
@@ -117,9 +117,9 @@ func (w *World) Forget() {
 // processor matters, short enough that few timeouts are reached.
 const trip = 100 * time.Millisecond
 
-// RoundTrips counts how many exchanges with the world, one after the other, a diagnostic has to wait for: its critical
-// path. An exchange is a question to the DNS with its answer, or the opening of a TCP connection; what is sent over a
-// connection costs nothing. Exchanges at the same time count once:
+// RoundTrips returns how many exchanges with the world a diagnostic waits for in sequence: its critical path.
+// An exchange is a DNS query with its reply, or the opening of a TCP connection; data sent over a connection
+// does not count. Concurrent exchanges count once:
 //
 //	trips := diagtest.RoundTrips(t, func(w *diagtest.World) {
 //		w.Zone(zone)
@@ -129,9 +129,9 @@ const trip = 100 * time.Millisecond
 //	})
 //	assert.Equal(t, depth+1, trips)
 //
-// Both functions run in a bubble of [testing/synctest] that RoundTrips makes, so it must not be called
-// inside one; there [World.RoundTrips] does the counting. Time in which the diagnostic waits for
-// something else, such as a delay before a second try, counts too, rounded up.
+// Both functions run in a bubble of testing/synctest that RoundTrips creates, so it must not be called inside
+// one; use [World.RoundTrips] there. Time in which the diagnostic waits for something else, such as a delay
+// before a second try, counts too, rounded up.
 func RoundTrips(t *testing.T, setup func(*World), run func(context.Context, *diag.Env)) int {
 	t.Helper()
 	return roundTrips(t, Latency{DNS: trip, Connect: trip}, setup, run)
@@ -155,9 +155,8 @@ func roundTrips(t *testing.T, l Latency, setup func(*World), run func(context.Co
 	return trips
 }
 
-// RoundTrips counts the round trips that f takes, of the length that [World.Latency] sets for the DNS.
-// It is 0 without a latency, and means something only inside a bubble of [testing/synctest], where
-// no time passes but that of the world.
+// RoundTrips returns how many round trips, of the DNS latency of the world, f takes. It is 0 without a
+// latency. Call it only inside a testing/synctest bubble.
 func (w *World) RoundTrips(f func()) int {
 	unit := w.Latencies().DNS
 	begin := time.Now()
@@ -168,8 +167,8 @@ func (w *World) RoundTrips(f func()) int {
 	return int((time.Since(begin) + unit - 1) / unit)
 }
 
-// Questions counts how often f has each question asked of the resolver of the environment, by the question with what it
-// asks of DNSSEC. The environment must not be in use yet; f gets it.
+// Questions runs f with env and counts how often each question is sent to its resolver. The keys are the
+// questions with their DNSSEC bits. The environment must not be in use yet.
 func Questions(env *diag.Env, f func(*diag.Env)) map[string]int {
 	r := &recorder{Resolver: env.Resolver, asked: map[string]int{}}
 	env.Resolver = r
@@ -194,10 +193,10 @@ func (r *recorder) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	return r.Resolver.Exchange(ctx, q)
 }
 
-// Whole reports whether tests play all that they can, and no sample of it: where $DRILLS is all, as by night.
+// Whole reports whether long tests run in full instead of as a sample: whether $DRILLS is "all".
 func Whole() bool { return os.Getenv("DRILLS") == "all" }
 
-// Share is how many of n rounds of a test that takes long are played: one of every few, or all.
+// Share returns how many of n rounds of a long test to run: one of every few, or all if [Whole].
 func Share(n, few int) int {
 	if Whole() {
 		return n
@@ -205,8 +204,8 @@ func Share(n, few int) int {
 	return max(1, n/few)
 }
 
-// Sampled reports whether a case of a test that takes long is played: one of every n, always the same by their names,
-// or all.
+// Sampled reports whether to run a case of a long test: one of every n, selected by a hash of its name, or
+// all if [Whole].
 func Sampled(name string, n uint64) bool {
 	if n <= 1 || Whole() {
 		return true
@@ -216,9 +215,9 @@ func Sampled(name string, n uint64) bool {
 	return h.Sum64()%n == 0
 }
 
-// InOwnProcess reports whether this is the process in which a test measures memory with [LiveBytes]. Elsewhere it
-// runs the test there, beside other tests that are parallel, and the caller returns. What other tests leave behind
-// makes collections long, and what is allocated meanwhile would be counted as live; with gcstoptheworld nothing is.
+// InOwnProcess runs the calling test in a process of its own, so that [LiveBytes] does not count the memory
+// of other tests. It returns true in that process. Otherwise it starts the process, reports its result, and
+// returns false; the test must then return.
 func InOwnProcess(t *testing.T) bool {
 	t.Helper()
 	const setting = "gcstoptheworld=1"
@@ -236,10 +235,10 @@ func InOwnProcess(t *testing.T) bool {
 	return false
 }
 
-// LiveBytes returns how many bytes of heap were live at most while f ran, in addition to those live before, sampled
-// every fraction of a millisecond. Memory of the fakes is counted too, and so may be garbage, up to a quarter of the
-// total. Beyond limit it runs f once more, collects all the time and before each sample, which is slower; some
-// hundred KiB of garbage may be counted then. It is meant for a process of [InOwnProcess].
+// LiveBytes returns the maximum of live heap bytes while f runs, in addition to those live before, sampled
+// several times per millisecond. It includes the memory of the fakes, and garbage up to a quarter of the
+// total. If the result exceeds limit, it runs f once more with a collection before each sample, which is
+// slower and includes at most some hundred KiB of garbage. Call it in a process of [InOwnProcess].
 func LiveBytes(limit int64, f func()) int64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(25))
 	live := liveBytes(func() {}, f)

@@ -1,7 +1,7 @@
-// Package diagtest is a small Internet in memory, for tests and demonstrations: call [NewWorld] in a test, or [New]
-// in a program, which must close the world. It has DNS resolvers, name servers and signed zones; web, mail, WHOIS
-// and RDAP servers; certificate authorities; and a clock. No socket is opened, and a diagnostic runs in it as in
-// production, but reproducibly.
+// Package diagtest is a small Internet in memory, for tests and demonstrations: call [NewWorld] in a test, or
+// [New] in a program. It has DNS resolvers, name servers and signed zones; web, mail, WHOIS and RDAP servers;
+// certificate authorities; and a clock. It opens no sockets. Diagnostics run in it as in production, but
+// reproducibly.
 //
 //	func TestLookup(t *testing.T) {
 //		world := diagtest.NewWorld(t)
@@ -18,10 +18,11 @@
 // 8.8.8.8, 1.1.1.1 and so on give the same answers over UDP, TCP, TLS and HTTPS, unless [World.Resolver] configures
 // one. [World.Break], [World.Silence], [World.Delay], [World.Flap] and [World.Fault] disturb the lookups of a name.
 //
-// Diagnostics that query authoritative servers need [World.ServeZones], which opens all of them from the root down,
-// or [World.Server], which opens one whose contents may differ from those of the others; [Server.Configure] makes it
-// misbehave. [World.Sign] signs a zone and its parent zones, correctly or [Broken]; the resolvers then validate.
-// [Server.Sign] gives one server [Keys] of its own, as where several providers sign a zone.
+// Diagnostics that query authoritative servers need [World.ServeZones], which opens all of them from the root
+// down, or [World.Server], which opens one, with contents that may differ from those of the others;
+// [Server.Configure] makes it misbehave. [World.Sign] signs a zone and its parent zones, correctly or
+// [Broken]; the resolvers then validate. [Server.Sign] gives one server [Keys] of its own, for a zone that
+// several providers sign.
 //
 // # Other servers
 //
@@ -34,9 +35,9 @@
 //
 // # Time
 //
-// The clock of a world starts at 2026-01-01. Outside a [testing/synctest] bubble it is stopped until [World.SetTime]
-// or [World.Advance] moves it, and the world's resolver reports a timeout immediately. Inside a bubble it follows
-// the bubble's time, in which waiting costs nothing: a timeout of thirty seconds is tested in no time.
+// The clock of a world starts at 2026-01-01. Outside a testing/synctest bubble it does not advance until
+// [World.SetTime] or [World.Advance] moves it, and the world's resolver reports timeouts immediately. Inside
+// a bubble it follows the bubble's time, so a timeout of thirty seconds takes no real time.
 //
 //	synctest.Test(t, func(t *testing.T) {
 //		world := diagtest.NewWorld(t)
@@ -48,11 +49,11 @@
 //
 // # Counting
 //
-// [World.Queries] and [World.Connections] list what was asked and opened; [World.Asked] counts queries. [RoundTrips]
-// counts the exchanges that a diagnostic waits for one after the other.
+// [[World.Queries] and [World.Connections] list the queries and connections so far; [World.Asked] counts
+// queries. [RoundTrips] counts the exchanges that a diagnostic waits for in sequence.
 //
 // # Verdicts
 //
-// [Codes] lists the codes of a verdict for comparison, [CoverRules] demands that every rule was seen to pass and to
-// fail, [CheckTexts] that every verdict has texts, and [Golden] compares with a golden file.
+// [[Codes] lists the codes of a verdict for comparison, [CoverRules] fails unless every rule was seen to pass
+// and to fail, [CheckTexts] fails if a verdict lacks texts, and [Golden] compares with a golden file.
 package diagtest

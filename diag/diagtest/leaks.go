@@ -25,8 +25,9 @@ var insides = kit.Regexp(
 // shownAround is the length of the context shown on each side of a match.
 const shownAround = 60
 
-// Leaks lists what a text that leaves a program holds of the inside of it: the words of an error of Go's libraries,
-// of a database or of the system, a place in the code, an address of its own resolver. Each has its surroundings.
+// Leaks lists the internal details in a text that is shown to users: words of errors of Go's libraries, of a
+// database or of the system, positions in the source code, and the address of the operator's resolver. Each
+// is listed with its context.
 func Leaks(text string) (found []string) {
 	for _, at := range insides().FindAllStringIndex(text, -1) {
 		found = append(found, fmt.Sprintf("%q in %q", text[at[0]:at[1]],

@@ -38,8 +38,8 @@ func newNames() *names {
 //		mx.example.com.  A  192.0.2.25
 //	`)
 //
-// The time to live is 300 seconds unless $TTL or the record says otherwise; $ORIGIN begins as the root. An SOA record
-// makes its owner the apex of a zone; without any, negative answers hold one that is made up.
+// The default time to live is 300 seconds, and $ORIGIN is initially the root. An SOA record makes its owner
+// the apex of a zone; without one, negative answers have a generated SOA record.
 func (w *World) Zone(text string) {
 	if w.t != nil {
 		w.t.Helper()
@@ -69,7 +69,7 @@ func (n *names) add(records ...dns.RR) {
 	n.change(func() { n.records = append(n.records, records...) })
 }
 
-// Remove takes records out of the zones of the world, so that others can be published in their place.
+// Remove removes the records for which match returns true from the zones of the world.
 func (w *World) Remove(match func(dns.RR) bool) {
 	w.dns.change(func() { w.dns.records = slices.DeleteFunc(w.dns.records, match) })
 }
@@ -233,7 +233,7 @@ func soaOf(apex string) dns.RR {
 	}
 }
 
-// Exchange implements [diag.Resolver]: the world is a resolver that validates what is signed.
+// Exchange implements [diag.Resolver]: the world is a validating resolver.
 func (w *World) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -130,8 +130,8 @@ func dialError(network string, addr netip.AddrPort, err error) error {
 	return &net.OpError{Op: "dial", Net: network, Addr: netAddr(network, addr), Err: err}
 }
 
-// Dial connects to an address in the world, network being tcp or udp. It is the Dial of [World.Env].
-// Where no server listens the connection is refused.
+// Dial connects to an address in the world; network is "tcp" or "udp". It is the Dial of [World.Env]. If no
+// server listens there, the connection is refused.
 func (w *World) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if len(network) > 3 { // tcp4, udp6
 		network = network[:3]
@@ -209,17 +209,17 @@ func (n *network) behaviour(addr netip.AddrPort) Behaviour {
 	return n.behave[addr]
 }
 
-// A Behaviour is the way in which a TCP port fails to serve.
+// A Behaviour is a way in which a TCP port fails to serve.
 type Behaviour string
 
 // The behaviors.
 const (
-	Serves      Behaviour = ""            // the server there answers; without one, connections are refused
+	Serves      Behaviour = ""            // the server answers; without one, connections are refused
 	Refuses     Behaviour = "refuses"     // connections are refused
-	Closes      Behaviour = "closes"      // connections are accepted, and closed immediately
-	Resets      Behaviour = "resets"      // connections are accepted, and broken as soon as something is sent
+	Closes      Behaviour = "closes"      // connections are accepted and closed immediately
+	Resets      Behaviour = "resets"      // connections are accepted, and reset as soon as something is sent
 	Hangs       Behaviour = "hangs"       // connections are accepted, and nothing is ever answered
-	Unreachable Behaviour = "unreachable" // connections never come about: packets are lost
+	Unreachable Behaviour = "unreachable" // connections are never established: packets are lost
 )
 
 // serve returns the server for a behavior, nil if the connection is refused.
@@ -241,8 +241,8 @@ func (b Behaviour) serve() func(*conn) {
 	return nil
 }
 
-// Behave makes a TCP port do something else than serve, on all addresses of its host, such as
-// "www.example.com:443", "192.0.2.1:443" or "[2001:db8::1]:25". Serves undoes it.
+// Behave makes a TCP port misbehave on all addresses of its host, such as "www.example.com:443",
+// "192.0.2.1:443" or "[2001:db8::1]:25". [Serves] undoes it.
 func (w *World) Behave(hostport string, b Behaviour) {
 	for _, addr := range w.endpoints(hostport) {
 		w.net.mu.Lock()
@@ -282,8 +282,8 @@ func hostPort(s string) (host string, port uint16, err error) {
 	return host, uint16(n), nil
 }
 
-// Serve lets f speak with each client that connects to a TCP port of a host, such as "mx.example.com:25" or
-// "192.0.2.25:25". The connection is closed when f returns; when the world ends it breaks, and f must return.
+// Serve calls f for each connection to a TCP port of a host, such as "mx.example.com:25" or "192.0.2.25:25".
+// The connection is closed when f returns. When the world ends, the connection breaks and f must return.
 func (w *World) Serve(hostport string, f func(net.Conn)) {
 	for _, addr := range w.endpoints(hostport) {
 		w.net.listen("tcp", addr, func(c *conn) {
@@ -293,7 +293,8 @@ func (w *World) Serve(hostport string, f func(net.Conn)) {
 	}
 }
 
-// ServePackets lets f answer each datagram that is sent to a UDP port of a host, with any number of datagrams.
+// ServePackets calls f for each datagram sent to a UDP port of a host, and sends the datagrams that it
+// returns in reply.
 func (w *World) ServePackets(hostport string, f func(packet []byte) [][]byte) {
 	for _, addr := range w.endpoints(hostport) {
 		w.net.listen("udp", addr, func(c *conn) {

@@ -27,14 +27,14 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Cert says what is wrong with a certificate.
+// Cert is the fault of a certificate.
 type Cert string
 
 // The kinds of certificates.
 const (
 	CertGood                Cert = ""                     // trusted, present, for the right name
-	CertExpired             Cert = "expired"              // ended the day before
-	CertNotYetValid         Cert = "not yet valid"        // begins the day after
+	CertExpired             Cert = "expired"              // expired the day before
+	CertNotYetValid         Cert = "not yet valid"        // valid from the day after
 	CertWrongName           Cert = "wrong name"           // for wrong.example
 	CertSelfSigned          Cert = "self-signed"          // signed by its own key
 	CertUnknownAuthority    Cert = "unknown authority"    // signed by an untrusted authority
@@ -113,12 +113,12 @@ func (a *authorities) issue(template *x509.Certificate, key crypto.Signer, issue
 type CertSpec struct {
 	Names []string // host names and IP addresses
 	Cert  Cert     // what is wrong with it
-	// NotBefore and NotAfter replace the usual: a month ago, and two months ahead.
+	// NotBefore and NotAfter default to a month ago and two months ahead.
 	NotBefore, NotAfter time.Time
 
 	Issuer *pkix.Name              // the authority of CertUnknownAuthority; nil means diagtest Unknown CA
 	Key    crypto.Signer           // nil makes a new one on the curve P-256
-	Change func(*x509.Certificate) // if set, changes the template as the last step
+	Change func(*x509.Certificate) // if set, called last to change the template
 }
 
 // Certificate issues a certificate of the world, with the chain as a server would present it: the root is left out.
@@ -182,13 +182,13 @@ func (a *authorities) certificate(spec CertSpec) (*tls.Certificate, error) {
 	return cert, nil
 }
 
-// Authorities returns the certificates of the trusted root and of the intermediate below it.
+// Authorities returns the certificates of the trusted root and of its intermediate.
 func (w *World) Authorities() (root, intermediate *x509.Certificate) {
 	return w.pki.root.Leaf, w.pki.intermediate.Leaf
 }
 
-// CrossCertificate returns a certificate over name and key of the trusted root, by an untrusted authority: the link
-// to an older root, which servers send along until it expires, or longer.
+// CrossCertificate returns a certificate for the name and key of the trusted root that is signed by an
+// untrusted authority, as servers send it to link to an older root.
 func (w *World) CrossCertificate(notAfter time.Time) *x509.Certificate {
 	template := authority("")
 	template.Subject, template.NotAfter = w.pki.root.Leaf.Subject, notAfter

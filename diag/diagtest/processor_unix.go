@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// ProcessorTime is what this process has used of its processors so far. Tests that hold work to a bound measure it
-// rather than the clock, which runs on while other programs work. It is 0 on systems that do not report it.
+// ProcessorTime returns the CPU time used by this process so far, or 0 on systems that do not report it.
+// Unlike wall-clock time, it does not depend on the load of the machine.
 func ProcessorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
-// Codes returns the codes of the findings of a verdict, for comparing with those wanted.
+// Codes returns the codes of the findings of a verdict, for comparison.
 func Codes(v diag.Verdict) []diag.Code { return CodesOf(v.Findings) }
 
 // CodesOf returns the codes of findings, in order. It is never nil.
@@ -26,7 +26,7 @@ func CodesOf(findings []diag.Finding) []diag.Code {
 	return kit.Map(findings, func(f diag.Finding) diag.Code { return f.Code })
 }
 
-// Score is the score of a verdict in words: "none" where there is no score.
+// Score returns the score of a verdict as text, or "none".
 func Score(v diag.Verdict) string {
 	if v.Score == nil {
 		return "none"
@@ -34,8 +34,8 @@ func Score(v diag.Verdict) string {
 	return strconv.Itoa(*v.Score)
 }
 
-// CoverRules fails the test if a rule is not well formed ([rule.Rules.Check]) or missing from the verdicts
-// either as passed or as failed: a rule that no test has seen both ways is not tested.
+// CoverRules fails the test if a rule is not well formed ([rule.Rules.Check]), or if no verdict has it as
+// passed or none has it as failed.
 func CoverRules[E any](t testing.TB, rules rule.Rules[E], verdicts []diag.Verdict) {
 	t.Helper()
 	if err := rules.Check(); err != nil {
@@ -101,8 +101,8 @@ func updateFlag() *flag.Flag {
 	return flag.Lookup("update")
 }
 
-// Golden compares got with the file at path, such as "testdata/texts.golden". With the flag -update of
-// the test the file is written instead, to be read in review like code.
+// Golden compares got with the file at path, such as "testdata/texts.golden". With the test flag -update, it
+// writes the file instead.
 func Golden(t testing.TB, path string, got []byte) {
 	t.Helper()
 	if update != nil && update.Value.String() == "true" {
@@ -137,11 +137,10 @@ func line(lines [][]byte, i int) string {
 	return string(lines[i])
 }
 
-// Vectors returns the files of a set of test vectors of this module: those below testdata, beside the test, in a
-// folder above it or in diag, whose vectors serve all families, and those at the same place below $CONFORMANCE_DIR,
-// which may hold more cases of the same form.
-// Files with identical contents are left out. A pattern is one of path.Match; a folder matches all files below it.
-// The test fails if testdata has no match.
+// Vectors returns the files of a set of test vectors of this module. It searches testdata in the folder of
+// the test, in those above it and in diag, and the same path below $CONFORMANCE_DIR, which may have more
+// cases of the same form. Files with identical contents are returned once. Patterns are those of
+// [path.Match]; a folder matches all files below it. The test fails if testdata has no match.
 func Vectors(tb testing.TB, patterns ...string) []string {
 	tb.Helper()
 	own := ownVectors(tb, patterns)
@@ -151,9 +150,9 @@ func Vectors(tb testing.TB, patterns ...string) []string {
 	return append(own, moreVectors(tb, own, patterns)...)
 }
 
-// Suite returns the files of a set of third-party test vectors. They are below $CONFORMANCE_DIR alone;
-// CONFORMANCE.md lists their sources. Without such a folder it skips the test; with CI=true, and if only this set is
-// missing, the test fails.
+// Suite returns the files of a set of third-party test vectors below $CONFORMANCE_DIR; CONFORMANCE.md lists
+// their sources. If that folder does not exist, the test is skipped, or fails with CI=true; if only this set
+// is missing, the test fails.
 func Suite(tb testing.TB, patterns ...string) (files []string) {
 	tb.Helper()
 	dir := conformanceDir(tb)
@@ -170,7 +169,7 @@ func Suite(tb testing.TB, patterns ...string) (files []string) {
 	return files
 }
 
-// Seeds returns the texts of all available vectors as the seeds of a fuzz test; there may be none.
+// Seeds returns the texts of all available vectors as seeds of a fuzz test. There may be none.
 func Seeds(tb testing.TB, patterns ...string) (texts []string) {
 	tb.Helper()
 	own := ownVectors(tb, patterns)
@@ -180,7 +179,7 @@ func Seeds(tb testing.TB, patterns ...string) (texts []string) {
 	return texts
 }
 
-// Documents reads files of which each is a JSON document.
+// Documents reads files that each hold one JSON document.
 func Documents[T any](tb testing.TB, files []string) []T {
 	tb.Helper()
 	documents := make([]T, len(files))

@@ -16,7 +16,7 @@ import (
 // EDNS is a name server's reaction to queries with EDNS (RFC 6891).
 type EDNS string
 
-// The ways to take EDNS.
+// The reactions to EDNS.
 const (
 	ednsKnown   EDNS = ""        // as it should be
 	EDNSIgnored EDNS = "ignored" // the reply is as if the query had no OPT record
@@ -29,30 +29,30 @@ type Forgery string
 
 // The forgeries.
 const (
-	ForgedID    Forgery = "wrong id"   // belongs to another question, by its number
+	ForgedID    Forgery = "wrong id"   // has the ID of another query
 	ForgedName  Forgery = "wrong name" // answers for another name
 	ForgedType  Forgery = "wrong type" // answers for another type
-	ForgedQuery Forgery = "not reply"  // is a question itself
+	ForgedQuery Forgery = "not reply"  // is a query, not a reply
 )
 
-// ServerConfig says how a name server behaves. The zero value is a good server.
+// ServerConfig configures how a name server behaves. The zero value is a correct server.
 type ServerConfig struct {
-	Recursive     bool      // answers for other names than its own too: an open resolver
-	Transfer      bool      // hands out its zones (AXFR, RFC 5936)
-	EDNS          EDNS      // how it takes EDNS
-	AnyVersion    bool      // takes versions of EDNS that do not exist, instead of BADVERS
+	Recursive     bool      // also answers for names outside its zones: an open resolver
+	Transfer      bool      // allows zone transfers (AXFR, RFC 5936)
+	EDNS          EDNS      // how it reacts to EDNS; empty means correctly
+	AnyVersion    bool      // accepts any version of EDNS, instead of returning BADVERS
 	NSID          string    // its identifier for queries with NSID (RFC 5001)
-	Cookies       bool      // knows DNS cookies (RFC 7873)
-	Version       string    // answers version.bind; empty means that it does not tell
-	Upward        bool      // refers to the root servers for what it does not know, instead of REFUSED
+	Cookies       bool      // supports DNS cookies (RFC 7873)
+	Version       string    // answer to version.bind; empty means none
+	Upward        bool      // refers to the root servers for unknown names, instead of REFUSED
 	NoAA          bool      // does not claim to be authoritative: a lame delegation
-	Unsigned      bool      // lacks the signatures of zones that are signed
+	Unsigned      bool      // omits the signatures of signed zones
 	Forged        []Forgery // false replies that come first
-	Truncate      bool      // cuts off every reply over UDP
+	Truncate      bool      // truncates every reply over UDP
 	NoUDP, NoTCP  bool      // does not listen there
-	LowerCase     bool      // does not keep the letter case of the name in the question
+	LowerCase     bool      // does not preserve the letter case of the query name
 	Silent        bool      // never answers
-	RecursionFlag bool      // claims to offer recursion, and does not
+	RecursionFlag bool      // sets RA without offering recursion
 }
 
 // A Server is a name server of the world: a resolver, or one that is authoritative for zones.
@@ -71,13 +71,14 @@ type Server struct {
 	signed  map[*zone]*zone     // those zones by what they are in the world
 }
 
-// Server puts an authoritative name server at an address, and gives its name that address in the DNS
-// unless it has one. An empty address means those that the name has, or an allocated one.
+// Server opens an authoritative name server at an address, and publishes that address for its name unless the
+// name has one. An empty address means those of the name, or an allocated one.
 //
-// The server answers for the zones in the given texts, which may differ from server to server. An SOA record makes its
-// owner the apex of a zone; a text without any is a zone whose apex is the owner of its first record. Without texts the
-// server answers for those zones of the world whose NS records name it. Either way it refers to the servers of zones
-// below, with glue, refuses what lies outside, and signs what [World.Sign] signed.
+// The server answers for the zones in the given texts, which may differ from server to server. An SOA record
+// makes its owner the apex of a zone; a text without any is a zone whose apex is the owner of its first
+// record. Without texts, the server answers for the zones of the world with NS records that name it. In both
+// cases it returns referrals with glue for child zones, refuses names outside its zones, and signs the zones
+// that [World.Sign] signed.
 func (w *World) Server(name, addr string, zones ...string) *Server {
 	var ips []netip.Addr
 	switch known := w.known(name); {
@@ -97,8 +98,8 @@ func (w *World) Server(name, addr string, zones ...string) *Server {
 	return s.Configure(ServerConfig{})
 }
 
-// Resolver puts a resolver at an address: a public one that then answers in its own way, or another.
-// The names in the given texts are as these say, all others as in the world.
+// Resolver opens a resolver at an address, which may be that of a public resolver. It answers from the given
+// texts, in master file format, and for all other names as the world does.
 func (w *World) Resolver(addr string, texts ...string) *Server {
 	ip := w.parseAddr(addr)
 	w.mu.Lock()
@@ -147,7 +148,7 @@ func (s *Server) add(text string) error {
 	return nil
 }
 
-// Configure says how the server behaves, and returns it.
+// Configure sets how the server behaves, and returns it.
 func (s *Server) Configure(c ServerConfig) *Server {
 	s.mu.Lock()
 	s.config = c
@@ -170,14 +171,13 @@ func (s *Server) Configure(c ServerConfig) *Server {
 // Addrs returns the addresses of the server.
 func (s *Server) Addrs() []netip.Addr { return slices.Clone(s.addrs) }
 
-// Fault makes something go wrong at this server when a name and type is asked for, as [World.Fault]
-// does for all resolvers.
+// Fault adds a fault for a name and type at this server, as [World.Fault] does for all resolvers.
 func (s *Server) Fault(name string, qtype uint16, f Fault) *Server {
 	s.world.check(s.faults.set(name, qtype, f))
 	return s
 }
 
-// Break makes the server answer every question about a name with an rcode.
+// Break makes the server answer every query for a name with an rcode.
 func (s *Server) Break(name string, rcode int) *Server { return s.Fault(name, 0, Fault{Rcode: rcode}) }
 
 // Asked counts the queries that the server received for a name and type; the empty name and type 0 match all.
@@ -221,19 +221,19 @@ func (s *Server) named(z *zone) bool {
 	})
 }
 
-// A Fault is a failure of queries for a name, or of aliases to it.
+// A Fault is a failure of queries for a name, or for aliases to it.
 type Fault struct {
-	Rcode    int           // the reply has this code and no records; 0 means that it is not changed
-	Delay    time.Duration // the reply comes later
-	Silent   bool          // no reply comes
+	Rcode    int           // the reply has this rcode and no records; 0 means unchanged
+	Delay    time.Duration // the reply is delayed
+	Silent   bool          // there is no reply
 	Truncate bool          // over UDP the reply is truncated
-	Secure   bool          // the resolver vouches for the answer (AD)
+	Secure   bool          // the resolver sets the AD bit
 	Explain  uint16        // code of an extended error (RFC 8914), if Rcode is set or Text is not empty
 	Text     string        // text of the extended error
-	// Answers are other contents for the name, each in master file format, given in turn. An empty
-	// one is a name that does not exist. Nothing of them is signed.
+	// Answers replace the records of the name, in turn, each text in master file format. An empty one means
+	// that the name does not exist. They are not signed.
 	Answers []string
-	// Times ends the fault after so many questions; 0 means never.
+	// Times ends the fault after that many queries; 0 means never.
 	Times int
 }
 
@@ -340,32 +340,32 @@ func (f *Fault) add(g Fault) {
 	}
 }
 
-// Fault makes something go wrong, in the resolver that is the world and in all public resolvers, when a name and type
-// is asked for or reached through an alias. Type 0 means all types, and a name such as "*.example.com" all below
-// example.com. Each replaces an earlier one of the same name and type, and the zero Fault ends it.
+// Fault adds a fault for a name and type, also if reached through an alias, to the world's own resolver and
+// all public resolvers. Type 0 means all types, and a name such as "*.example.com" all names below
+// example.com. It replaces an earlier fault of the same name and type; the zero Fault removes it.
 func (w *World) Fault(name string, qtype uint16, f Fault) { w.check(w.dns.faults.set(name, qtype, f)) }
 
-// FaultEverywhere adds a fault as [World.Fault] does, and to the name servers of the zones too: no server in this
-// world answers the query.
+// FaultEverywhere adds a fault as [World.Fault] does, and also to the authoritative name servers.
 func (w *World) FaultEverywhere(name string, qtype uint16, f Fault) {
 	w.check(w.dns.everywhere.set(name, qtype, f))
 }
 
-// Break makes every question about a name fail with an rcode, such as [dns.RcodeServerFailure].
+// Break makes every query for a name fail with an rcode, such as [dns.RcodeServerFailure].
 func (w *World) Break(name string, rcode int) { w.Fault(name, 0, Fault{Rcode: rcode}) }
 
-// Silence leaves every query for a name unanswered. Outside a testing/synctest bubble the world's resolver reports
-// that immediately.
+// Silence leaves every query for a name unanswered. Outside a testing/synctest bubble, the world's resolver
+// reports a timeout immediately.
 func (w *World) Silence(name string) { w.Fault(name, 0, Fault{Silent: true}) }
 
-// Delay lets the answers about a name come late.
+// Delay delays the replies for a name.
 func (w *World) Delay(name string, d time.Duration) { w.Fault(name, 0, Fault{Delay: d}) }
 
-// Secure makes the resolver vouch for its answers about a name, as if a signed zone had been
-// validated. A zone that is really signed needs no such word, see [World.Sign].
+// Secure makes the resolver set the AD bit in its answers for a name, as if it had validated them. It is not
+// needed for zones signed with [World.Sign].
 func (w *World) Secure(name string) { w.Fault(name, 0, Fault{Secure: true}) }
 
-// Flap gives a name another content with every question, each in master file format, in turn.
+// Flap makes the records of a name change with every query: it returns the answers in turn, each in master
+// file format.
 func (w *World) Flap(name string, answers ...string) { w.Fault(name, 0, Fault{Answers: answers}) }
 
 func (r *recursion) step(name string, qtype uint16) result {

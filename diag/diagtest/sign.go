@@ -12,21 +12,21 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Signing says how a zone is signed (RFC 4033 to 4035). The zero value is how most zones are: ECDSA,
-// one key that signs the keys and one that signs the rest, absence proved by NSEC.
+// Signing configures how a zone is signed (RFC 4033 to 4035). The zero value means ECDSA, a KSK and a ZSK,
+// and NSEC.
 type Signing struct {
 	Algorithm uint8    // 8 (RSA/SHA-256), 13 (ECDSA P-256), 15 (Ed25519) or 16 (Ed448); 0 means 13
 	Bits      int      // size of RSA keys, also weak ones from 512 on; 0 means 2048
 	OneKey    bool     // one key signs everything
 	NSEC3     *NSEC3   // proves absence by hashed names (RFC 5155); nil means NSEC
-	Seed      string   // keys are made of it and the name of the zone, so they are the same every time
+	Seed      string   // keys are derived from it and the name of the zone, so they are reproducible
 	Island    bool     // the parent zone has no DS record: the delegation is insecure
 	Digest    uint8    // digest type of the DS record: 1, 2 or 4; 0 means 2 (SHA-256)
 	Broken    []Broken // what is wrong
 	Keys      *Keys    // which keys there are, instead of one or two
-	// Omit are types that the NSEC or NSEC3 record of a name leaves out although the name has them, by name.
+	// Omit are types, by name, that the NSEC or NSEC3 record of the name omits although the name has them.
 	Omit map[string][]uint16
-	// Inception and Expiration of the signatures replace the usual: a day before Sign was called, and 30 days after.
+	// Inception and Expiration of the signatures default to a day before and 30 days after the call of Sign.
 	Inception, Expiration time.Time
 
 	rolls int // how often the key that signs the rest was replaced
@@ -36,16 +36,16 @@ type Signing struct {
 // [Server.Sign]). Those whose names begin with "ksk" sign the DNSKEY record set, all others the rest of the zone. A
 // name identifies the same key at all servers of a zone.
 type Keys struct {
-	Published []string // are in the DNSKEY record set
-	Signing   []string // sign
-	DS        []string // have a DS record in the parent zone
+	Published []string // keys in the DNSKEY record set
+	Signing   []string // keys that sign
+	DS        []string // keys with a DS record in the parent zone
 }
 
 // NSEC3 are the parameters of hashed names (RFC 5155 section 3.1).
 type NSEC3 struct {
 	Salt       string // in hexadecimal
 	Iterations uint16
-	OptOut     bool // insecure delegations are left out of the chain
+	OptOut     bool // insecure delegations are omitted from the chain
 }
 
 // A SigningFault is a way in which a signed zone fails to validate.
@@ -53,7 +53,7 @@ type SigningFault string
 
 // The faults of signed zones.
 const (
-	SigExpired     SigningFault = "expired"            // signatures ended the day before
+	SigExpired     SigningFault = "expired"            // signatures expired the day before
 	SigNotYetValid SigningFault = "not yet valid"      // signatures begin the day after
 	SigCorrupt     SigningFault = "corrupt"            // signatures do not fit the records
 	SigUnknownKey  SigningFault = "unknown key"        // signatures are by a key that is not in the zone
@@ -90,13 +90,13 @@ var explanations = map[SigningFault]uint16{
 	DSMismatch:     dns.ExtendedErrorCodeDNSKEYMissing,
 }
 
-// Sign signs a zone, and every parent zone, up to the root, that was not yet signed. Zones that the
-// world does not have are made up around the records that it has: signing example.com. makes com.
-// and example.com. zones with SOA and NS records, and all other names below com. unsigned zones.
+// Sign signs a zone, and every parent zone up to the root that is not signed yet. Missing zones are created:
+// signing example.com. makes com. and example.com. zones with SOA and NS records, and all other names below
+// com. unsigned zones.
 //
-// The resolver that is the world and the public resolvers vouch for what they can validate (AD), and
-// answer SERVFAIL with an extended error where validation fails, unless checking is disabled (CD). The
-// keys of the root become trust anchors of the world's Env.
+// The world's own resolver and the public resolvers set AD if an answer validates, and answer SERVFAIL with
+// an extended error if validation fails, unless CD is set. The keys of the root become the trust anchors of
+// [World.Env].
 func (w *World) Sign(origin string, s Signing) {
 	if !w.completeSigning(origin, &s) {
 		return
@@ -122,8 +122,9 @@ func (w *World) completeSigning(origin string, s *Signing) bool {
 	return true
 }
 
-// Sign lets the server sign a zone that is signed in the world in a way of its own, as one of several providers does,
-// and returns it. What the parent zone has, and what resolvers see, remains as [World.Sign] says.
+// Sign makes the server sign a zone in its own way, as one of several providers does, and returns it. The
+// zone must be signed with [World.Sign], which still determines the DS records in the parent zone and what
+// resolvers see.
 func (s *Server) Sign(origin string, how Signing) *Server {
 	if !s.world.completeSigning(origin, &how) {
 		return s
@@ -181,7 +182,7 @@ func (n *names) implyAbove(name string) {
 	}
 }
 
-// Roll replaces the key that signs the records of a signed zone; the key that signs the keys stays.
+// Roll replaces the ZSK of a signed zone. The KSK stays.
 func (w *World) Roll(origin string) {
 	w.dns.change(func() {
 		if how := w.dns.signing[dns.CanonicalName(origin)]; how != nil {
@@ -203,14 +204,14 @@ func (n *names) signedLike(z *zone) *zone {
 	return n.sealed[z]
 }
 
-// Anchors returns the DS records of the root, from which validation begins.
+// Anchors returns the DS records of the root zone: the trust anchors.
 func (w *World) Anchors() []*dns.DS { return w.DS(".") }
 
 func (w *World) anchors() []dns.RR {
 	return kit.Map(w.Anchors(), func(ds *dns.DS) dns.RR { return ds })
 }
 
-// DS returns the DS records that fit the keys of a signed zone, whether or not the parent zone has them.
+// DS returns the DS records for the keys of a signed zone, whether or not the parent zone has them.
 func (w *World) DS(zone string) []*dns.DS {
 	z := w.dns.current()[dns.CanonicalName(zone)]
 	if z == nil || z.signer == nil {

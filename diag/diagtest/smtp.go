@@ -19,8 +19,8 @@ const (
 	HangUp  = "\x00close"   // the server closes the connection
 )
 
-// SMTP is a mail server (RFC 5321). With nothing but a host it is a good one: it offers STARTTLS with
-// a valid certificate and accepts every message.
+// SMTP configures a mail server (RFC 5321). With only Host set, it offers STARTTLS with a valid certificate
+// and accepts every message.
 type SMTP struct {
 	Host       string      // gets an address unless it has one
 	Port       uint16      // 0 means 25, or 465 with TLS from the start
@@ -28,11 +28,11 @@ type SMTP struct {
 	Encrypted  []string    // what EHLO lists over TLS; nil means Extensions
 	Cert       Cert        // what is wrong with the certificate
 	TLS        *tls.Config // if set, used instead of a configuration with a certificate of that kind
-	NoStartTLS bool        // does not know STARTTLS (RFC 3207)
+	NoStartTLS bool        // does not offer STARTTLS (RFC 3207)
 	Implicit   bool        // TLS from the start (RFC 8314)
-	Injectable bool        // answers over TLS what came in the clear behind STARTTLS (CVE-2011-0411)
-	// Replies replace the usual ones, by the beginning of the command in any letter case: "RCPT" for
-	// all recipients, "RCPT TO:<root@" for some, the longest match counts. "CONNECT" is the greeting,
+	Injectable bool        // answers over TLS the commands sent in plain text after STARTTLS (CVE-2011-0411)
+	// Replies replace the usual replies. A key is the beginning of a command in any letter case: "RCPT"
+	// matches all recipients, "RCPT TO:<root@" some; the longest match counts. "CONNECT" is the greeting,
 	// "DATA." the reply after a message. Several lines are separated by "\n".
 	Replies map[string]string
 	// Delays are pauses before replies, with the same keys.
@@ -41,10 +41,10 @@ type SMTP struct {
 
 // Mail is a message that a mail server accepted.
 type Mail struct {
-	From string   // as in the command, without the brackets
+	From string   // as in MAIL FROM, without the brackets
 	To   []string // likewise
-	Data string   // with lines that end in CRLF, and the dots unstuffed
-	TLS  bool     // came over an encrypted connection
+	Data string   // with CRLF line endings, without dot-stuffing
+	TLS  bool     // received over TLS
 }
 
 // An SMTPServer is a running mail server of the world.
@@ -76,7 +76,7 @@ func (w *World) SMTP(s SMTP) *SMTPServer {
 	return server
 }
 
-// Commands lists the commands of all clients so far, as they came.
+// Commands lists the commands of all clients so far, as received.
 func (s *SMTPServer) Commands() []string { return s.commands.all() }
 
 // Mails lists the messages that were accepted.
@@ -258,9 +258,9 @@ func (s *smtpSession) data() bool {
 // A WhoisServer is a running WHOIS server of the world (RFC 3912).
 type WhoisServer struct{ queries journal[string] }
 
-// Whois opens a WHOIS server. The answers are by the query, in any letter case; a query with options before the name,
-// such as "-T dn example.de", is also found by the name alone. The key "" answers all other queries. An answer may be a
-// referral, a notice that the client asked too often, [NoReply] or [HangUp].
+// Whois opens a WHOIS server. Answers maps queries, in any letter case, to replies; a query with options
+// before the name, such as "-T dn example.de", also matches the name alone, and the key "" matches all other
+// queries. A reply may be [NoReply] or [HangUp].
 func (w *World) Whois(host string, answers map[string]string) *WhoisServer {
 	s := &WhoisServer{}
 	w.Serve(net.JoinHostPort(host, "43"), func(c net.Conn) {
@@ -299,9 +299,9 @@ func whoisAnswer(answers map[string]string, query string) string {
 // Queries lists the queries so far.
 func (s *WhoisServer) Queries() []string { return s.queries.all() }
 
-// RDAP opens an RDAP server (RFC 7480). The answers are JSON by the path of the request, such as "/domain/example.com",
-// in any letter case. An answer with an "errorCode" has that status (RFC 9083 section 6), one that begins with
-// "https://" or "http://" is a redirection to there, and what is not in the table is not found.
+// RDAP opens an RDAP server (RFC 7480). Answers maps the path of a request, such as "/domain/example.com", in
+// any letter case, to JSON. An answer with an "errorCode" is returned with that status (RFC 9083 section 6),
+// one that begins with "https://" or "http://" is a redirect, and other paths are not found.
 func (w *World) RDAP(host string, answers map[string]string) { w.HTTPS(host, rdapHandler(answers)) }
 
 func rdapHandler(answers map[string]string) http.Handler {

@@ -23,13 +23,13 @@ import (
 type Site struct {
 	Host    string       // a name or an IP address
 	Addrs   []string     // where it is; nil means at all addresses of Host
-	Handler http.Handler // nil answers everything with 404
+	Handler http.Handler // nil means 404 for every request
 	Port    uint16       // 0 means 443, or 80 without TLS
 	Plain   bool         // without TLS
 	Cert    Cert         // what is wrong with its certificate
 	TLS     *tls.Config  // if set, used instead of a configuration with a certificate of that kind
 	HTTP1   bool         // does not offer HTTP/2
-	IPv6    bool         // if Host has no address yet, it gets one of IPv6
+	IPv6    bool         // if Host has no address yet, it gets an IPv6 address
 }
 
 // HTTPS opens a web site with a valid certificate. The host may end in a port, such as
@@ -51,8 +51,8 @@ func (w *World) siteAt(host string, s Site) {
 	w.Site(s)
 }
 
-// Site opens a web site, on all addresses of its host or on some. Several sites may share an address; of those with one
-// host, the last answers.
+// Site opens a web site on all or some addresses of its host. Several sites may share an address; of those
+// with the same host, the last one answers.
 func (w *World) Site(s Site) {
 	if w.t != nil {
 		w.t.Helper()
@@ -76,7 +76,7 @@ func (w *World) Site(s Site) {
 	}
 }
 
-// Wrap puts a handler around what answers for a host at a port, and reports whether anything does.
+// Wrap wraps the handler of a web site, and reports whether there is one for that host and port.
 func (w *World) Wrap(host string, port uint16, wrap func(http.Handler) http.Handler) (found bool) {
 	for _, ip := range w.known(host) {
 		w.mu.Lock()
@@ -133,7 +133,7 @@ func (w *World) known(host string) []netip.Addr {
 	return list
 }
 
-// Host publishes addresses of a host in the DNS, an allocated one if none are given, and returns them.
+// Host publishes addresses of a host in the DNS and returns them. If none are given, it allocates one.
 func (w *World) Host(name string, addrs ...string) []netip.Addr {
 	if len(addrs) == 0 {
 		return w.addresses(name, false)

@@ -12,7 +12,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// A World is one Internet. Its methods may be called by several goroutines concurrently.
+// A World is a simulated Internet. It may be used by several goroutines concurrently.
 type World struct {
 	t      testing.TB // nil outside tests
 	clock  *clock
@@ -34,11 +34,11 @@ type World struct {
 	resolvers  map[netip.Addr]*Server
 }
 
-// Config describes a world that is not part of a test.
+// Config configures the world of a program; see [New].
 type Config struct {
 	Zone    string    // records in master file format
-	Time    time.Time // when the world begins; zero means the first of January 2026
-	Running bool      // the clock runs; in a bubble of testing/synctest it always does
+	Time    time.Time // initial time of the world; zero means 2026-01-01
+	Running bool      // the clock advances; in a testing/synctest bubble it always does
 }
 
 // NewWorld returns an empty world for a test or benchmark. It ends with t, and a mistake in its configuration, such
@@ -49,8 +49,8 @@ func NewWorld(t testing.TB) *World {
 	return w
 }
 
-// New returns a world for a program, which must close it. Its methods do not report mistakes one by
-// one; [World.Err] has the first.
+// New returns a world for a program, which must call [World.Close]. Methods of the world do not report
+// configuration errors; check [World.Err].
 func New(c Config) (*World, error) {
 	w := newWorld(nil, c)
 	w.Zone(c.Zone)
@@ -74,13 +74,13 @@ func newWorld(t testing.TB, c Config) *World {
 	return w
 }
 
-// Close ends the world: servers stop, connections break. It waits for their goroutines.
+// Close stops the servers of the world, breaks all connections, and waits for their goroutines.
 func (w *World) Close() {
 	w.end()
 	w.net.close()
 }
 
-// Err returns the first mistake in the configuration of the world.
+// Err returns the first error in the configuration of the world.
 func (w *World) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,12 +103,12 @@ func (w *World) check(err error) {
 	}
 }
 
-// Env returns the world as a diagnostic sees it, the same every time. Its guard allows the addresses
-// for documentation that the world gives out, and still refuses all other special-purpose ones.
+// Env returns the environment with which a diagnostic runs in the world, the same on each call. Its guard
+// allows the documentation addresses that the world assigns, and refuses all other special-purpose ones.
 func (w *World) Env() *diag.Env { return w.env }
 
-// NewEnv returns another Env of the same world, for tests that change a field of it, or that want
-// the connections of its resolvers to be new.
+// NewEnv returns a new Env of the world, for tests that change its fields or need new connections of its
+// resolvers.
 func (w *World) NewEnv() *diag.Env {
 	return &diag.Env{
 		Resolver: w, Dial: w.Dial, Roots: w.pki.roots(), Clock: w.Now, Guard: diag.Guard{AllowNetworks: testNets()},
@@ -164,7 +164,7 @@ func (w *World) Now() time.Time { return w.clock.now() }
 // SetTime sets the clock of the world.
 func (w *World) SetTime(t time.Time) { w.clock.set(t) }
 
-// Advance moves the clock of the world, back if d is negative. Nothing that waits is woken by it.
+// Advance moves the clock of the world, backward if d is negative. It does not wake anything that waits.
 func (w *World) Advance(d time.Duration) { w.clock.set(w.clock.now().Add(d)) }
 
 // wait lasts for d, or until the context or the world ends.

@@ -1,7 +1,7 @@
-// Package dnsmsg reads and makes messages and records of the DNS for checks that need more than the lookups of package
-// diag: [Question] makes a query, [FollowAliases] finds the records that answer it, [TXT] is the text of a TXT record,
-// [PastedTXT] recovers one from what someone pasted out of a zone file, and [ExtendedErrors] are the reasons that a
-// resolver adds (RFC 8914).
+// Package dnsmsg makes and reads DNS messages and records, for checks that need more than diag.Lookup.
+// [Question] makes a query, [FollowAliases] returns the records that answer it, [TXT] the text of a TXT
+// record, [PastedTXT] the text in a line pasted from a zone file, and [ExtendedErrors] the extended errors of
+// a reply (RFC 8914).
 package dnsmsg
 
 import (
@@ -20,7 +20,7 @@ import (
 // maxReasons bounds the extended errors that are put into words; servers give one or two.
 const maxReasons = 4
 
-// ExtendedTexts is the first extended errors in words, each in parentheses after a space.
+// ExtendedTexts returns the first extended errors as text, each in parentheses after a space.
 func ExtendedTexts(list []dns.EDNS0_EDE) string {
 	var b strings.Builder
 	for _, e := range list[:min(len(list), maxReasons)] {
@@ -29,7 +29,8 @@ func ExtendedTexts(list []dns.EDNS0_EDE) string {
 	return b.String()
 }
 
-// ExtendedText is an extended error in words: its name in the registry, and what the server adds.
+// ExtendedText returns an extended error as text: its name in the IANA registry, and the server's
+// explanation.
 func ExtendedText(e dns.EDNS0_EDE) string {
 	name, ok := dns.ExtendedErrorCodeToString[e.InfoCode]
 	if !ok {
@@ -41,8 +42,9 @@ func ExtendedText(e dns.EDNS0_EDE) string {
 	return fmt.Sprintf("%s: %.200q", name, strings.ToValidUTF8(e.ExtraText, "\uFFFD"))
 }
 
-// Filtered returns the resolver's explanation if its own policy changed the answer, else the empty string (RFC 8914
-// sections 4.16 to 4.18). Such an answer says nothing about the name.
+// Filtered returns the resolver's explanation if it changed the answer by a policy of its own, such as a
+// block list, otherwise the empty string (RFC 8914 sections 4.16 to 4.18). Such an answer tells nothing about
+// the name.
 func Filtered(m *dns.Msg) string { return FilterReason(ExtendedErrors(m)) }
 
 // FilterReason is [Filtered] for the extended errors of a message.
@@ -78,8 +80,8 @@ type query struct {
 	extra    [1]dns.RR
 }
 
-// Question makes a query with EDNS and recursion desired. With dnssec it asks for the records of
-// DNSSEC too (DO); in either case it asks whether the resolver vouches for the answer (AD).
+// Question returns a query with EDNS, recursion desired (RD), and AD set, to learn whether the resolver
+// validated the answer. With dnssec it also asks for DNSSEC records (DO).
 func Question(name string, qtype uint16, dnssec bool) *dns.Msg {
 	q := &query{question: [1]dns.Question{{Name: dns.Fqdn(name), Qtype: qtype, Qclass: dns.ClassINET}}}
 	var id [2]byte // unpredictable (RFC 5452 section 9.2); dns.Id takes three times as long
@@ -96,19 +98,20 @@ func Question(name string, qtype uint16, dnssec bool) *dns.Msg {
 	return &q.msg
 }
 
-// MaxAliases bounds a chain of CNAMEs: resolvers follow between 8 and 16.
+// MaxAliases is the maximum length of a chain of CNAMEs. Resolvers follow between 8 and 16.
 const MaxAliases = 16
 
-// FollowAliases picks the records of a type out of an answer section by following the aliases from the name that was
-// asked for (RFC 1034 section 3.6.2). The CNAMEs that a server makes from a DNAME (RFC 6672 section 3.1) are followed
-// like any other. The chain ends before an alias that leads back into it.
+// FollowAliases returns the records of a type in the answer section, at the end of the chain of CNAMEs that
+// begins with the name asked for (RFC 1034 section 3.6.2), and the chain. CNAMEs synthesized from a DNAME
+// (RFC 6672 section 3.1) are followed like any other. The chain ends before a CNAME that leads back into it,
+// and after [MaxAliases].
 func FollowAliases(m *dns.Msg, name string, qtype uint16) (chain []*dns.CNAME, rrs []dns.RR) {
 	chain, rrs, _ = Follow[dns.RR](m, name, qtype)
 	return chain, rrs
 }
 
-// Follow is [FollowAliases] for records of one Go type. It also returns their smallest time to live. Where there are
-// records of the type, the list is not nil.
+// Follow is [FollowAliases] for records of one Go type. It also returns their smallest time to live, in
+// seconds. If there are none, records is nil and ttl has no meaning.
 func Follow[R dns.RR](m *dns.Msg, name string, qtype uint16) (chain []*dns.CNAME, records []R, ttl uint32) {
 	owner := dns.CanonicalName(name)
 	owns := func(rr dns.RR) bool {
@@ -172,7 +175,7 @@ func ExtendedErrors(m *dns.Msg) []dns.EDNS0_EDE {
 	return list
 }
 
-// AddressRecord returns the A or AAAA record that gives a name an address.
+// AddressRecord returns an A or AAAA record. The ttl is in seconds.
 func AddressRecord(name string, ip netip.Addr, ttl uint32) dns.RR {
 	header := dns.RR_Header{Name: dns.Fqdn(name), Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: ttl}
 	if ip.Is4() {

@@ -7,7 +7,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// MaxTXTString is the length of a character-string of the DNS, in bytes (RFC 1035 section 3.3).
+// MaxTXTString is the maximum length of a character-string in bytes (RFC 1035 section 3.3).
 const MaxTXTString = 255
 
 // TXT returns the text of a TXT record: its character-strings joined without a separator, as bytes
@@ -28,8 +28,9 @@ func TXTStrings(r *dns.TXT) []string {
 	return list
 }
 
-// SplitTXT returns the character-strings of a text as people paste it: those in quotes, if it is in the form of a zone
-// file (RFC 1035 section 5.1), else the text itself, cut into strings that fit. There is at least one.
+// SplitTXT returns the character-strings of a pasted text: the quoted strings, if it is written as in a zone
+// file (RFC 1035 section 5.1), otherwise the text itself, cut into strings of at most [MaxTXTString] bytes.
+// There is at least one.
 func SplitTXT(text string) []string {
 	if quoted := unquote(strings.TrimSpace(text)); quoted != nil {
 		return quoted
@@ -44,8 +45,8 @@ func SplitTXT(text string) []string {
 // zoneLine begins a TXT record in a zone file whose strings are in quotes: a name, perhaps a TTL and a class, the type.
 var zoneLine = kit.Regexp(`(?i)^\s*[^\s"]+\s+(?:[0-9]+[smhdw]?\s+)?(?:IN\s+)?(?:[0-9]+[smhdw]?\s+)?TXT\s*[("]`)
 
-// PastedTXT is [SplitTXT] for a text that may also be a whole TXT record of a zone file with its name, as key
-// generators write it; line says that it is one.
+// PastedTXT is [SplitTXT] for a text that may also be a complete TXT record of a zone file, as key generators
+// write it; line reports whether it is.
 func PastedTXT(text string) (parts []string, line bool) {
 	if zoneLine().MatchString(text) {
 		zone := dns.NewZoneParser(strings.NewReader(strings.TrimSpace(text)+"\n"), ".", "") // which includes no files

@@ -11,8 +11,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Recommendation says whether zones should be signed with an algorithm: the column "Use for DNSSEC Signing" of the
-// registry of IANA (RFC 9904 section 2). It is recommended, may, not_recommended, must_not or unknown.
+// Recommendation says whether zones should be signed with an algorithm: the column "Use for DNSSEC Signing"
+// of IANA's registry (RFC 9904 section 2). It is recommended, may, not_recommended, must_not or unknown.
 type Recommendation string
 
 // The recommendations.
@@ -48,7 +48,7 @@ var recommendations = map[uint8]Recommendation{
 	23:                   may, // ECC-GOST12, RFC 9558
 }
 
-// Recommend returns the standing of an algorithm.
+// Recommend returns the recommendation for an algorithm, given by its number.
 func Recommend(algorithm uint8) Recommendation {
 	return cmp.Or(recommendations[algorithm], Unregistered)
 }
@@ -81,7 +81,8 @@ func supports(algorithm uint8) bool {
 	return ok
 }
 
-// Usable reports whether a DS record can secure a delegation: its algorithm and digest can be validated.
+// Usable reports whether a DS record can secure a delegation: whether its algorithm and digest type are
+// supported.
 func Usable(ds *dns.DS) bool {
 	_, ok := digests[ds.DigestType]
 	return ok && supports(ds.Algorithm)

@@ -29,8 +29,9 @@ func iana() []dns.RR {
 	return anchors
 }
 
-// ParseAnchors reads trust anchors: DS and DNSKEY records in master file format (RFC 1035 section 5), such as the file
-// root.key of most distributions. Other records, revoked keys and a text without any anchor are errors.
+// ParseAnchors reads trust anchors: DS and DNSKEY records in master file format (RFC 1035 section 5), as in
+// the file root.key of most distributions. Other records, revoked keys and a text without any anchor are
+// errors.
 func ParseAnchors(text string) ([]dns.RR, error) {
 	if len(text) > maxAnchorText {
 		return nil, fmt.Errorf("trust anchors: the text is longer than %d bytes", maxAnchorText)

@@ -16,9 +16,9 @@ const (
 	// maxDenials bounds the sets of NSEC or NSEC3 records of an answer whose signatures are checked.
 	// The most that a proof needs is three (RFC 5155 section 7.2.1).
 	maxDenials = 6
-	// MaxIterations is the most additional iterations of NSEC3 with which a proof is worth anything, unless the
-	// validator says otherwise. RFC 9276 section 3.2 lets validators choose. BIND 9.20, Knot Resolver and the PowerDNS
-	// Recursor stop at 50, systemd-resolved at 100, Unbound at 150: a zone is called secure only if all of them do.
+	// MaxIterations is the default maximum of additional NSEC3 iterations in a proof that counts. RFC 9276
+	// section 3.2 lets validators choose. BIND 9.20, Knot Resolver and the PowerDNS Recursor stop at 50,
+	// systemd-resolved at 100, Unbound at 150: a zone is reported as secure only if it is for all of them.
 	MaxIterations = 50
 )
 

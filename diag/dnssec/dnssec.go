@@ -22,7 +22,7 @@ const maxRecords = 500
 // A Request asks whether the answer for a name and type is secure.
 type Request struct {
 	Domain diag.Name `json:"domain" maxlen:"1000" doc:"the name, which may have underscores, begin with \"*\" or be the root \".\"" example:"example.com"`
-	// Type is the type queried. 0 means SOA, which every zone has.
+	// Type is the type queried. 0 means SOA.
 	Type resolve.Type `json:"qtype,omitempty" default:"SOA" doc:"type of the records: A AAAA CAA CNAME DNSKEY DS HTTPS MX NAPTR NS NSEC NSEC3PARAM PTR RRSIG SOA SRV SSHFP SVCB TLSA TXT in any letter case, or TYPEnnn" example:"SOA"`
 }
 
@@ -46,8 +46,8 @@ type Report struct {
 // Rules describes the rules behind the findings.
 func (*Report) Rules() []rule.Description { return rules.Describe() }
 
-// Judgement is the report as the verdict of a part of a larger check. There is no score: a zone is secure, or not
-// signed, or broken.
+// Judgement returns the report as a verdict, for a larger check that includes this one. It has no score: a
+// zone is secure, not signed, or broken.
 func (r *Report) Judgement() diag.Verdict {
 	v := diag.Verdict{
 		State: diag.Valid, Band: diag.Undetermined, Headline: r.Headline, Sub: r.Sub, Factors: []diag.Factor{},
@@ -84,15 +84,15 @@ type Answer struct {
 	RRSIGValid bool     `json:"rrsig_valid" doc:"whether the signatures over the records, or over the proof that there are none, are right"`
 }
 
-// An Algorithm is one that the chain makes use of.
+// An Algorithm is a signing algorithm used in the chain.
 type Algorithm struct {
 	Number         uint8          `json:"number" doc:"number in the registry of IANA"`
 	Name           string         `json:"name" doc:"its name there" example:"ECDSAP256SHA256"`
 	Recommendation Recommendation `json:"recommendation" doc:"whether zones should be signed with it (RFC 9904)"`
 }
 
-// Check validates the answer for a name and type, and describes every link of the chain. The error is
-// a *[diag.InputError], the context's, or wraps [diag.ErrUnavailable] if no question was answered.
+// Check validates the answer for a name and type, and describes every link of the chain. The error is a
+// *[diag.InputError], the error of the context, or wraps [diag.ErrUnavailable] if no query was answered.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
 		return nil, input.Invalid("domain", "is required")

@@ -1,13 +1,14 @@
-// Package dnssec validates DNS answers with DNSSEC (RFC 4033 to 4035) and shows every link of the chain of trust:
-// call [Check] for a report on a domain, [Validator.Validate] for records to rely on, or a [Checker] to validate
-// answers with keys at hand.
+// Package dnssec validates DNS answers with DNSSEC (RFC 4033 to 4035) and shows every link of the chain of
+// trust. Call [Check] for a report on a domain, [Validator.Validate] to look up records that must be
+// authentic, or use a [Checker] to validate answers with keys that you already have.
 //
 // # The protocol in short
 //
-// A signed zone publishes its public keys (DNSKEY) and a signature (RRSIG) over each of its record sets, valid for a
-// stated period. The parent zone authenticates the keys: it publishes a digest of one of them (DS), signed with its
-// own key. A chain of trust thus leads from the root, whose key is configured (the trust anchor), to the answer,
-// with two links per zone: the DS record authenticates a key, and that key signs the DNSKEY set of the zone.
+// A signed zone publishes its public keys (DNSKEY) and, for each of its record sets, a signature (RRSIG) with
+// a validity period. The parent zone authenticates the keys: it publishes a digest of one of them (DS),
+// signed with its own key. A chain of trust thus leads from the root, the key of which is configured (the
+// trust anchor), to the answer, with two links per zone: the DS record authenticates a key, and that key
+// signs the DNSKEY set of the zone.
 //
 // Absence is signed, too. A zone sorts its names and publishes a record for each gap between two of them (NSEC), or
 // between hashes of names (NSEC3, RFC 5155), which makes the zone harder to enumerate. These records prove that a
@@ -23,26 +24,17 @@
 //
 //	report, err := dnssec.Check(ctx, env, dnssec.Request{Domain: diag.MustName("example.com")})
 //
-// reports the whole chain. A diagnostic that needs records to rely on uses a [Validator]:
+// reports the whole chain. To look up records that must be authentic, use a [Validator]:
 //
 //	v := dnssec.Validator{Env: env}
 //	result, err := v.Validate(ctx, "_25._tcp.mx.example.com.", dns.TypeTLSA)
 //	if result.Status == diag.Secure { … result.Records … }
 //
-// The resolver of the environment gets all queries and no trust. It need not validate, but must return DNSSEC
-// records.
+// All queries go to the resolver of the environment, which is not trusted. It need not validate, but must
+// return DNSSEC records.
 //
-// A failure there need not be the domain's fault, so [Check] asks the authoritative servers before it reports one: a
-// resolver that strips DNSSEC, fails, or has stale records is reported as such.
-//
-// # How it is built
-//
-//	dnssec.go     the report: what the resolver says, else the servers (rules*.go judge it)
-//	validator.go  what other code asks of the package, and its limits; answer.go: aliases, and what an answer means
-//	chain.go      the way down from the trust anchor (anchor.go) from delegation to delegation
-//	fetch.go      the queries: all predictable ones concurrently
-//	signature.go  which signatures count, and which are right (key.go, name.go)
-//	denial.go     what NSEC (nsec.go) and NSEC3 records (nsec3.go) prove
+// Because a failure may be the fault of that resolver, Check asks the authoritative servers before it reports
+// one. A resolver that strips DNSSEC records, fails, or has stale records is reported as such.
 //
 // # Limits
 //
@@ -52,3 +44,12 @@
 // NSEC3 is ignored (RFC 9276); 11 aliases and 64 queries per validation. Times are compared with the clock of the
 // environment, to the second.
 package dnssec
+
+// How it is built:
+//
+//	dnssec.go     the report: what the resolver says, else the servers (rules*.go judge it)
+//	validator.go  what other code asks of the package, and its limits; answer.go: aliases, and what an answer means
+//	chain.go      the way down from the trust anchor (anchor.go) from delegation to delegation
+//	fetch.go      the queries: all predictable ones concurrently
+//	signature.go  which signatures count, and which are right (key.go, name.go)
+//	denial.go     what NSEC (nsec.go) and NSEC3 records (nsec3.go) prove

@@ -9,8 +9,9 @@ import (
 	"github.com/miekg/dns"
 )
 
-// KeptProofs are the NSEC and NSEC3 records that came with the answers of a zone. Resolvers keep them and answer
-// further questions with them (RFC 8198), so that one that denies too much makes records vanish which the zone has.
+// KeptProofs are the NSEC and NSEC3 records in the answers of a zone. Resolvers cache them and use them to
+// answer further queries (RFC 8198): a record that denies too much makes names and records unreachable that
+// the zone does have.
 type KeptProofs struct {
 	c *Checker
 	d denials
@@ -19,12 +20,12 @@ type KeptProofs struct {
 // maxKept bounds the records that are kept, for a question is held against each.
 const maxKept = 64
 
-// NewKeptProofs returns proofs without a record.
+// NewKeptProofs returns an empty set of proofs.
 func (c *Checker) NewKeptProofs() *KeptProofs {
 	return &KeptProofs{c, denials{hashed: hashed{v: &c.engine, zone: c.zone, hashes: map[name]string{}}}}
 }
 
-// Keep adds the records of a reply that are rightly signed.
+// Keep adds the records of a reply that have a valid signature.
 func (p *KeptProofs) Keep(r Reply) {
 	p.c.engine.begin()
 	d := r.c.engine.denials(r.msg, p.c.zone, p.c.keys)
@@ -51,8 +52,8 @@ func (p *KeptProofs) Keep(r Reply) {
 	}
 }
 
-// Denies names the record from which resolvers conclude that a name has no records of a type, or does not exist, as
-// the start of a sentence; empty if there is no such record.
+// Denies returns the record from which resolvers conclude that a name has no records of a type, or does not
+// exist, described as the start of a sentence. It returns the empty string if there is no such record.
 func (p *KeptProofs) Denies(owner string, rrtype uint16) string {
 	n, ok := parseName(owner)
 	if !ok || !n.within(p.c.zone) {

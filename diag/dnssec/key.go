@@ -99,8 +99,8 @@ func rsaParts(b []byte) (modulus, exponent []byte, ok bool) {
 	return bytes.TrimLeft(b[length:], "\x00"), bytes.TrimLeft(b[:length], "\x00"), true
 }
 
-// RSABits returns the size of an RSA key, be it one that can be used or not; 0 for other algorithms,
-// and for a key that cannot be read.
+// RSABits returns the size of an RSA key in bits, even if no validator accepts that size. It returns 0 for
+// other algorithms, and for a key that cannot be read.
 func RSABits(k *dns.DNSKEY) int {
 	material, err := base64.StdEncoding.DecodeString(k.PublicKey)
 	if err != nil || !isRSA(k.Algorithm) {
@@ -289,9 +289,10 @@ func (v *validation) selfSigned(z *zone, msg *message, keys []*key) {
 	z.info.publish = ProposeDS(kit.Map(keys, record), kit.Map(signers, record))
 }
 
-// ProposeDS returns the DS records with which the parent zone would vouch for keys that sign the DNSKEY records of
-// their zone, one a line as in a zone file: of those with the flag of a secure entry point if the zone has such keys
-// (RFC 4034 section 2.1.1), for the others are replaced without a word to the parent zone. Of no keys that is nothing.
+// ProposeDS returns DS records for the parent zone, one per line as in a zone file. They are for the keys in
+// signers, which sign the DNSKEY set. If keys, the keys of the zone, include secure entry points (RFC 4034
+// section 2.1.1), DS records are proposed only for these, because other keys are replaced without updating
+// the parent zone. The result may be empty.
 func ProposeDS(keys, signers []*dns.DNSKEY) string {
 	entry := func(k *dns.DNSKEY) bool { return k.Flags&dns.SEP != 0 && ForZone(k) }
 	some := slices.ContainsFunc(keys, entry)

@@ -11,8 +11,8 @@ import (
 // maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
 const maxName = 254
 
-// Proven returns the DNSSEC status of an answer: the resolver's verdict, or if it has none, that of our own
-// validator. An answer from an unsigned zone looks the same as one from a resolver that does not validate.
+// Proven returns the DNSSEC status of an answer: that of the resolver or, if [diag.Answer.DNSSEC] is
+// indeterminate, that of a [Validator].
 func Proven[R dns.RR](ctx context.Context, env *diag.Env, a diag.Answer[R], rrtype uint16) diag.DNSSECStatus {
 	if s := a.DNSSEC(); s != diag.Indeterminate || a.Silent() || a.Name == "" || len(a.Name) > maxName {
 		return s

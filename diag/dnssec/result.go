@@ -13,8 +13,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A Zone is one link of a chain of trust: the parent zone's records for the zone, its keys, and the signatures that
-// validated them.
+// A Zone is one link of a chain of trust: the DS records in the parent zone, the keys of the zone, and the
+// signatures over both.
 type Zone struct {
 	Zone       string            `json:"zone" doc:"the zone, \".\" for the root" example:"example.com"`
 	Parent     string            `json:"parent,omitempty" doc:"the parent zone; absent where the chain begins"`
@@ -79,8 +79,8 @@ type Signature struct {
 
 	Owner       string    `json:"-"` // name of the records
 	Code        diag.Code `json:"-"` // of the error
-	TTL         uint32    `json:"-"` // of the records, the longest
-	OriginalTTL uint32    `json:"-"` // that was signed
+	TTL         uint32    `json:"-"` // longest time to live of the records, in seconds
+	OriginalTTL uint32    `json:"-"` // time to live that was signed, in seconds
 }
 
 // DenialType is the method by which a zone proves absence.
@@ -95,7 +95,7 @@ const (
 // Values lists the types.
 func (DenialType) Values() []string { return kit.Values(NSEC, NSEC3) }
 
-// A Denial is the proof that something is not there.
+// A Denial is a proof that a name or record does not exist.
 type Denial struct {
 	Type       DenialType `json:"type" doc:"kind of the records"`
 	OptOut     bool       `json:"opt_out" doc:"whether delegations to unsigned zones are left out (NSEC3)"`
@@ -202,7 +202,7 @@ func (z *Zone) deny(d *denials, f statusCause) {
 	}
 }
 
-// A ChainFault is why an answer is not secure: the first link of the chain that does not hold.
+// A ChainFault describes the first broken link of the chain: the reason that an answer is not secure.
 type ChainFault struct {
 	Zone    string    `json:"zone" doc:"zone in which the fault lies" example:"example.com"`
 	Code    diag.Code `json:"code" doc:"permanent name of the rule that is not fulfilled" example:"dnssec.signature.expired"`

@@ -83,8 +83,8 @@ var resolverRules = rule.Rules[*Result]{{
 	},
 }}
 
-// SignKeys is the advice where the DS record matches a published key, and only other keys sign the DNSKEY set. A DS
-// record of those would fail with the next rollover of the zone signing key.
+// SignKeys is the advice if the DS record matches a published key but only other keys sign the DNSKEY set. A
+// DS record for those keys would fail at the next rollover of the zone signing key.
 const SignKeys = "Sign the DNSKEY set with the key signing key that the DS record is for, and leave the DS " +
 	"record as it is."
 

@@ -121,17 +121,17 @@ const (
 	longValidity = 180 * 24 * time.Hour
 )
 
-// An Urgency says how near its end a signature is.
+// An Urgency says how urgently a signature must be renewed.
 type Urgency int
 
 // The urgencies.
 const (
-	InTime  Urgency = 0 // it need not have been renewed yet
-	Overdue Urgency = 1 // it should have been renewed by now
+	InTime  Urgency = 0 // renewal is not due
+	Overdue Urgency = 1 // it should have been renewed already
 	Urgent  Urgency = 2 // the same, and it expires within a day
 )
 
-// Urgency rates the time that is left to a signature that is valid.
+// Urgency rates the time left until a valid signature expires.
 func (s Signature) Urgency() Urgency {
 	left := time.Duration(s.ExpiresInSeconds) * time.Second
 	switch {
@@ -144,12 +144,12 @@ func (s Signature) Urgency() Urgency {
 	}
 }
 
-// Validity is the time from the inception of a signature to its expiration.
+// Validity returns the time from the inception of a signature to its expiration.
 func (s Signature) Validity() time.Duration { return s.Expiration.Sub(s.Inception) }
 
-// TooLong reports whether a signature is valid for so long that what it signs can be replayed for months.
+// TooLong reports whether a signature is valid for so long that its records can be replayed for months.
 func (s Signature) TooLong() bool { return s.Validity() > longValidity }
 
-// ExceedsTTL reports whether the records live longer in caches than their signer meant them to: a
-// validator cuts that down to what was signed (RFC 4035 section 5.3.3).
+// ExceedsTTL reports whether the time to live of the records is longer than the signed one, to which
+// validators reduce it (RFC 4035 section 5.3.3).
 func (s Signature) ExceedsTTL() bool { return s.TTL > s.OriginalTTL }

@@ -224,14 +224,14 @@ func quoteName(s string) string {
 
 func instant(t time.Time) string { return t.Format("2006-01-02 15:04:05 UTC") }
 
-// A Checker judges the signatures of one zone, and its proofs that something is not there, by keys that are given.
-// It sends no queries, and judges the same records as [Validator] and [Check] do. It is for use by one goroutine.
+// A Checker validates the signatures of one zone, and its proofs of absence, with given keys. It sends no
+// queries. It must not be used by several goroutines concurrently.
 //
 //	c := dnssec.NewChecker("example.com.", keys, env.Now())
 //	reply := c.Read(msg)
 //	result := reply.Records("www.example.com.", dns.TypeA)
 //
-// The caller must ensure that the parent zone vouches for the keys, see [MatchesDS].
+// The caller must check that the parent zone has a DS record for one of the keys; see [MatchesDS].
 type Checker struct {
 	zone   name
 	keys   []*key
@@ -242,7 +242,8 @@ type Checker struct {
 // validation, and the time of half a second for all.
 var checkerLimits = limits{checks: maxSignatures, failures: 96, total: 1024}
 
-// NewChecker returns a checker for a zone that has these keys, at a time. Keys that must not sign a zone are left out.
+// NewChecker returns a checker for a zone with the given keys, which compares validity periods with now. Keys
+// that must not sign the zone are ignored; see [ForZone].
 func NewChecker(zone string, keys []*dns.DNSKEY, now time.Time) *Checker {
 	c := &Checker{engine: engine{now: now, memo: &shared, thorough: true, limits: checkerLimits}}
 	c.zone, _ = parseName(zone)
@@ -254,32 +255,33 @@ func NewChecker(zone string, keys []*dns.DNSKEY, now time.Time) *Checker {
 	return c
 }
 
-// A Reply is a message of a server of the zone, taken apart.
+// A Reply is a parsed message of a server of the zone.
 type Reply struct {
 	c   *Checker
 	msg *message
 }
 
-// Read takes a message apart.
+// Read parses a message from a server of the zone.
 func (c *Checker) Read(m *dns.Msg) Reply { return Reply{c, newMessage(m, nil)} }
 
-// A Judgement is the result for the signatures over one set of records, or over a proof.
+// A Judgement is the result of validating the signatures over one record set, or over a proof of absence.
 type Judgement struct {
-	// Signatures are all signatures over the records, each judged separately: resolvers may pick any. At most 32.
+	// Signatures are the signatures over the records, each validated separately because resolvers may pick
+	// any of them; at most 32.
 	Signatures []Signature
-	// Fault is why a validator refuses the records, or nil: one signature that is right is enough
+	// Fault is the reason that a validator refuses the records. It is nil if at least one signature is valid
 	// (RFC 6840 section 5.11).
 	Fault *ChainFault
 	// Denial describes the proof of absence; nil if none was needed or found.
 	Denial *Denial
 }
 
-// Checked reports whether a judgment was reached: it is false if the zone asks for more checks than
-// any real one does.
+// Checked reports whether validation was completed. It is false if that would take more signature checks than
+// the limit.
 func (j Judgement) Checked() bool { return j.Fault == nil || j.Fault.Code != codeWork }
 
-// Records judges the records of a name and type in the answer section. It is false if there are none.
-// If the records were expanded from a wildcard, the proof that permits it is part of the judgment.
+// Records validates the records of a name and type in the answer section; the bool is false if there are
+// none. If the records were expanded from a wildcard, the proof that permits it is validated too.
 func (r Reply) Records(owner string, rrtype uint16) (Judgement, bool) {
 	n, _ := parseName(owner)
 	set := r.msg.answer[setKey{n, rrtype}]
@@ -293,7 +295,8 @@ func (r Reply) Records(owner string, rrtype uint16) (Judgement, bool) {
 	return j, true
 }
 
-// Denial judges the proof that a name has no records of a type, or does not exist, whichever the message says.
+// Denial validates the proof that a name does not exist, if the message is an NXDOMAIN, or that it has no
+// records of a type.
 func (r Reply) Denial(owner string, rrtype uint16) Judgement {
 	n, _ := parseName(owner)
 	var j Judgement
@@ -320,8 +323,8 @@ func (j *Judgement) conclude(f statusCause, d *denials) {
 	}
 }
 
-// ForZone reports whether a key may sign the records of its zone: it is a zone key of DNSSEC and not
-// revoked (RFC 4034 section 2.1.1, RFC 5011 section 2.1).
+// ForZone reports whether a key may sign the records of its zone: it is a zone key and not revoked (RFC 4034
+// section 2.1.1, RFC 5011 section 2.1).
 func ForZone(k *dns.DNSKEY) bool { return (&key{rr: k}).forZone() }
 
 // MatchesDS reports whether a DS record is the digest of a key that may sign its zone.
@@ -330,8 +333,8 @@ func MatchesDS(ds *dns.DS, k *dns.DNSKEY) bool {
 	return ok && ForZone(k) && ds.KeyTag == k.KeyTag() && ds.Algorithm == k.Algorithm && digestFits(ds, k, zone)
 }
 
-// NewDS returns the DS record for a key, with the digest that RFC 9904 recommends (SHA-256). It is nil
-// if the key cannot be read.
+// NewDS returns the DS record for a key, with a SHA-256 digest as RFC 9904 recommends. It returns nil if the
+// key cannot be read.
 func NewDS(k *dns.DNSKEY) *dns.DS {
 	ds := k.ToDS(dns.SHA256)
 	if ds != nil {

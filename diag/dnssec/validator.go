@@ -15,19 +15,20 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A Validator validates answers of the DNS. Its zero value uses the system's resolver and trusts the root zone. It
-// may be used by several goroutines concurrently, and must not change once in use.
+// A Validator looks up records and validates the answers. Its zero value uses the system's resolver and
+// trusts the root zone. It may be used by several goroutines concurrently, and must not be changed after
+// first use.
 type Validator struct {
-	// Env is the world: its Resolver answers the questions, its Clock judges the times of signatures,
-	// its TrustAnchors are where validation begins. Nil means the real one.
+	// Env is the world: its Resolver answers the queries, its Clock is compared with the times of signatures,
+	// and validation begins with its TrustAnchors. Nil means the real world.
 	//
-	// The resolver need not validate, nor be trusted. It must understand DNSSEC, that is pass on
-	// signatures and proofs (DO), and not withhold what it thinks to be forged (CD).
+	// The resolver need not validate or be trusted, but it must support DNSSEC: return signatures and proofs
+	// if the DO bit is set, and answers that it considers bogus if CD is set.
 	Env *diag.Env
-	// Anchors are DS and DNSKEY records from which validation begins, instead of those of Env.
+	// Anchors are DS and DNSKEY records that replace the trust anchors of Env. If empty, those are used.
 	Anchors []dns.RR
-	// Iterations are the most additional iterations of NSEC3 with which a proof counts: a zone with more is treated as
-	// unsigned (RFC 9276 section 3.2). 0 means [MaxIterations].
+	// Iterations is the maximum of additional NSEC3 iterations; a zone with more is treated as unsigned (RFC
+	// 9276 section 3.2). 0 means [MaxIterations].
 	Iterations int
 	// Exempt lists zones that are treated as unsigned, with all names below them: negative trust anchors (RFC 7646).
 	Exempt []string
@@ -39,45 +40,45 @@ type Validator struct {
 
 // A Result is the outcome of validating the answer to one query.
 type Result struct {
-	Name string // asked for, absolute, in lower case
+	Name string // the name asked for, in lower case, with the final dot
 	Type uint16
-	// Status is that of the answer. Secure: proven from a trust anchor. Insecure: proven that a zone on
-	// the way is not signed. Bogus: to be signed, and not as it should be. Indeterminate: the servers
-	// did not say, or there is no trust anchor.
+	// Status is the status of the answer. Secure: validated from a trust anchor. Insecure: a zone in the
+	// chain is provably unsigned. Bogus: required signatures are missing or invalid. Indeterminate: the
+	// servers did not answer, or there is no trust anchor.
 	Status diag.DNSSECStatus
-	// Failure is why the status is not secure; nil if it is.
+	// Failure is the reason that the status is not secure; nil if it is secure.
 	Failure *ChainFault
-	// Resolver is why the answers of the resolver were not taken: they did not validate, and those of
-	// the authoritative servers, which [Check] asks then, led to the Status. Otherwise nil.
+	// Resolver is set only by [Check]: the reason that the answers of the resolver did not validate, if those
+	// of the authoritative servers were used instead. Otherwise nil.
 	Resolver *ChainFault
 
-	Rcode   int      // of the answer; -1 without one
-	Records []dns.RR // those of the answer that speak of the name, aliases first, the records asked for last
-	Aliases []string // that were followed, absolute
-	Signed  bool     // there are signatures in the answer, or the zone has keys
+	Rcode   int      // rcode of the answer; -1 without one
+	Records []dns.RR // the records of the answer: aliases first, then the records asked for
+	Aliases []string // targets of the aliases that were followed, with the final dot
+	Signed  bool     // whether the answer has signatures, or the zone has keys
 
-	Anchor     string      // zone of the trust anchor at which the chain begins, absolute; empty without one
+	Anchor     string      // zone of the trust anchor, with the final dot; empty without one
 	AnchorKeys []AnchorKey // its keys
-	Chain      []Zone      // from the trust anchor down, then those that aliases led to
-	Now        time.Time   // when it was validated, by the clock of the environment
+	Chain      []Zone      // zones from the trust anchor down, then those to which aliases led
+	Now        time.Time   // time of validation, by the clock of the environment
 	Work       Work
 
 	extraResults []*Result // of other names and types of the domain, for a report; nil if none were asked for
 }
 
-// Work counts what a validation took.
+// Work counts what a validation cost.
 type Work struct {
-	Queries    int // questions to the resolver
-	Replies    int // those of them that were answered, in whatever way
+	Queries    int // queries to the resolver
+	Replies    int // queries that got a reply of any kind
 	Signatures int // signatures checked
 	Hashes     int // names hashed for NSEC3
 }
 
-// Validate queries the records of a type and validates the answer of any kind: records, aliases, or the proof of
-// absence. A fault of the zone or its servers is part of the result; the error is that of the context, or a
-// *[diag.InputError] for an invalid name.
+// Validate queries the records of a type and validates the answer, whether it has records, aliases, or a
+// proof of absence. Faults of the zone or its servers are part of the result. The error is that of the
+// context, or a *[diag.InputError] for an invalid name.
 //
-// Queries, checks, hashes and time are bounded.
+// The limits on queries, signature checks and hashes are those in the comment of the package.
 func (v *Validator) Validate(ctx context.Context, fqdn string, rrtype uint16) (*Result, error) {
 	n, ok := parseName(fqdn)
 	if !ok {

@@ -17,17 +17,18 @@ import (
 
 // A Coding is a declared Content-Encoding and the actual coding of the body (RFC 9110 section 8.4).
 type Coding struct {
-	// Unknown are the tokens that are no registered content coding. Then the body is as it came, as in browsers.
+	// Unknown are the tokens that are not registered content codings. If there are any, the body is left as
+	// received, as in browsers.
 	Unknown    []string
-	RawDeflate bool // deflate without the zlib format around it, which RFC 9110 section 8.4.1.2 asks for
+	RawDeflate bool // deflate without the zlib format that RFC 9110 section 8.4.1.2 requires
 	Compressed bool // the body is still a gzip stream after decoding
 }
 
-// A CodingError is a body that could not be decoded.
+// A CodingError means that a body could not be decoded.
 type CodingError struct {
-	Coding string // content coding, as it is registered
-	// Unasked says that it is one that the request did not offer, and that is not understood here. Else the body is not
-	// what the coding says.
+	Coding string // registered name of the content coding
+	// Unasked means that the coding is not supported, and that the request did not offer it. Otherwise the
+	// body is not encoded as declared.
 	Unasked bool
 
 	cause error

@@ -104,9 +104,9 @@ func (w *witness) answered() time.Time {
 	return w.last
 }
 
-// DialError returns an [Error] that explains why there is no connection to a port of a host, also for diagnostics
-// that connect themselves. It reveals nothing about a blocked address, and the client cannot be used to explore its
-// own network.
+// DialError returns an Error that explains why a connection to a port of a host failed, for diagnostics that
+// dial themselves. It reveals nothing about a blocked address, so that it cannot be used to explore the
+// network of this machine.
 func DialError(ctx context.Context, host string, port uint16, err error) *Error {
 	e := &Error{Code: Connect, Step: Connecting, Cause: err}
 	at := fmt.Sprintf("port %d of %s", port, host)
@@ -165,7 +165,7 @@ func local(err error) bool {
 		syscall.ENFILE, syscall.ENOBUFS, syscall.EPERM}, func(n syscall.Errno) bool { return errors.Is(err, n) })
 }
 
-// HandshakeError says in the words of an [Error] why a TLS handshake with a server failed.
+// HandshakeError returns an Error that explains why a TLS handshake with a server failed.
 func HandshakeError(ctx context.Context, server string, err error) *Error {
 	failure := &Error{Code: TLS, Step: Handshaking, Cause: err}
 	_, notTLS := errors.AsType[tls.RecordHeaderError](err)

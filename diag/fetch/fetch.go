@@ -16,52 +16,52 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// A Request says what to fetch. Only URL is required.
+// A Request describes what to fetch. Only URL is required.
 type Request struct {
 	URL       diag.URL
 	Method    string      // GET, HEAD, OPTIONS or POST; empty means GET
-	Body      []byte      // of POST, which follows no redirects; its type is given by Header
-	Header    http.Header // sent beside Host, User-Agent, Accept and Accept-Encoding, or in their place
+	Body      []byte      // body of a POST, which does not follow redirects; set its Content-Type in Header
+	Header    http.Header // header fields to add, or to replace Host, User-Agent, Accept and Accept-Encoding
 	UserAgent string      // empty means [UserAgent]
-	// MaxRedirects is how many redirects are followed, at most [MaxRedirects]. With 0 a redirect is a result like
-	// any other. With more, a chain that is too long is an error of the result.
+	// MaxRedirects is the number of redirects to follow, at most [MaxRedirects]. With 0, a redirect is a
+	// result like any other. Otherwise a longer chain ends with an error in the result.
 	MaxRedirects int
 
 	MaxBytes int64         // of the body after decompression; 0 means [DefaultBytes], at most [MaxBytes]
 	Timeout  time.Duration // for the whole of it; 0 means [DefaultTimeout]
-	Ports    diag.Ports    // that may be reached; nil means [diag.WebPorts]
-	// AllowUntrusted continues although the certificate of a host is not trusted. The TLS of the hop holds the
-	// fault.
+	Ports    diag.Ports    // ports that may be dialed; nil means [diag.WebPorts]]
+	// AllowUntrusted continues even if the certificate of a host is not trusted. TLS of the hop has the
+	// reason.
 	AllowUntrusted bool
-	// Next, if set, is asked about each answer that is no redirect of HTTP whether its document leads
-	// elsewhere, as [Refresh] finds in a header and a meta element says in a page. It is given the body
-	// as far as it was read. What it finds is followed like a redirect; a document that leads to itself
-	// after a while is reloaded, and ends the chain.
+	// Next, if set, is called for each response that is not an HTTP redirect, with the body as far as it was
+	// read. It returns the redirect in that document, in a header field ([Refresh]) or a meta element. That
+	// redirect is followed, unless the document only reloads itself after a delay.
 	Next func(hop Hop, body []byte) Lead
-	// Raw leaves the body as it was sent: compressed, if the server chose to.
+	// Raw leaves the body as received, without decompressing it.
 	Raw bool
 }
 
 // A Result is the outcome of a request.
 type Result struct {
-	Hops []Hop    // those that answered, in order
-	URL  diag.URL // the last that was tried
+	Hops []Hop    // the hops that got a response, in order
+	URL  diag.URL // the last URL that was requested
 	Loop bool     // the redirects form a loop, which Err also reports
 
-	Body          []byte // of the last hop, decompressed
-	Truncated     bool   // there is more of the body
-	TransferBytes int64  // bytes of the body as they came
-	Encoding      string // content codings in which it came, with commas, in lower case; empty if none
+	Body          []byte // body of the last hop, decompressed
+	Truncated     bool   // whether the body is longer
+	TransferBytes int64  // size of the body as received, in bytes
+	Encoding      string // content codings of the response, separated by commas, in lower case; empty if none
 	Coding        Coding
-	// TLS is that of the last hop that was tried, even if it ended there; nil if none was made.
+	// TLS is that of the last hop that was tried, even if the chain ended there; nil without a TLS
+	// connection.
 	TLS    *pki.TLS
 	Timing Timing // of the last hop
 
-	Err *Error // what ended the chain before its end; nil if nothing did
+	Err *Error // why the chain ended early; nil if it did not
 }
 
-// Do fetches a URL. The error is a *[diag.InputError] if the request makes no sense, or that of the
-// context if it ended; whatever else happens is a result.
+// Do fetches a URL. The error is a *[diag.InputError] if the request is invalid, or that of the context if it
+// ended; anything else is part of the result.
 func Do(ctx context.Context, env *diag.Env, req Request) (*Result, error) {
 	req, err := req.normalised()
 	if err != nil {
@@ -192,20 +192,20 @@ func statusText(resp *http.Response) string {
 	return text
 }
 
-// The limits of a fetch. CONTRACT 1.9 sets the redirects and the body.
+// The limits of a fetch. CONTRACT 1.9 specifies those for redirects and body.
 const (
-	DefaultRedirects = 10               // what most browsers' users would bear; RFC 9110 names no number
-	MaxRedirects     = 20               // the most that may be asked for, as in browsers
-	DefaultBytes     = 5 << 20          // of body, after decompression
-	MaxBytes         = 32 << 20         // the most that may be asked for
+	DefaultRedirects = 10               // for a request without a wish of its own; RFC 9110 sets no limit
+	MaxRedirects     = 20               // highest value of Request.MaxRedirects, as in browsers
+	DefaultBytes     = 5 << 20          // of the body, after decompression
+	MaxBytes         = 32 << 20         // highest value of Request.MaxBytes
 	maxHeadBytes     = 256 << 10        // of the head of one answer, as servers rarely allow above 64 KiB
 	maxRatio         = 200              // of decompression, once the body is above 1 MiB; text reaches 30
 	DefaultTimeout   = 15 * time.Second // for the whole of it
 	ConnectTimeout   = 6 * time.Second  // for the lookup, the connection and the handshake of one hop
-	HeadTimeout      = 10 * time.Second // from the request to the whole head of the answer
+	HeadTimeout      = 10 * time.Second // from the request to the end of the response header
 )
 
-// UserAgent is the User-Agent of the client.
+// UserAgent is the default User-Agent.
 const UserAgent = "Mozilla/5.0 (compatible; diagkit/" + diag.Version + "; +https://github.com/diagkit/diagkit)"
 
 // credentials are the header fields that are meant for one host only.

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// A HeadFault is a line in the head of an HTTP/1.1 answer that the grammar does not allow (RFC 9112 section 5). The
-// rest of the head is read as browsers do; net/http and other strict clients refuse the whole answer.
+// A HeadFault is a line in an HTTP/1.1 response header that the grammar does not allow (RFC 9112 section 5).
+// Browsers read the rest of the header; net/http and other strict clients refuse the whole response.
 type HeadFault struct {
 	Kind HeadFaultKind
-	Line string // as it came, in valid UTF-8, at most 200 bytes
-	// Read says that the line counts, in the form that it should have. Else it was left out, as browsers do.
+	Line string // the line as received, in valid UTF-8, at most 200 bytes
+	// Read means that the line was read as if it were correct. Otherwise it was ignored, as browsers do.
 	Read bool
 }
 
@@ -55,13 +55,14 @@ var headFaults = map[HeadFaultKind]string{
 		"read it differently mix up responses.",
 }
 
-// Sentence says what is wrong with the line, and what clients do.
+// Sentence describes what is wrong with the line, and what clients do.
 func (f HeadFault) Sentence() string { return fmt.Sprintf(headFaults[f.Kind], phrase.Quote(f.Line)) }
 
-// Obsolete reports whether all clients in use read the line, so that it does little harm.
+// Obsolete reports whether all clients in use accept the line, so that it does little harm.
 func (f HeadFault) Obsolete() bool { return f.Kind == Folded || f.Kind == BareLF }
 
-// A HeadError is a head with contradictory body lengths, which clients must not guess (RFC 9112 section 6.3).
+// A HeadError means that a response header declares contradictory lengths of the body, among which clients
+// must not choose (RFC 9112 section 6.3).
 type HeadError struct{ Lines []string }
 
 // Error implements error.

@@ -46,8 +46,8 @@ func resource(u diag.URL) string {
 	return s
 }
 
-// Looped returns the hops of the loop that the redirects form, and the cookies that these set: a browser, which
-// sends them back, may get further. Without a loop both are empty.
+// Looped returns the hops of a redirect loop, and the names of the cookies that they set: a browser, which
+// sends these back, may get further. Without a loop both are empty.
 func (r *Result) Looped() (hops []Hop, cookies []string) {
 	if !r.Loop || len(r.Hops) == 0 {
 		return nil, nil
@@ -67,7 +67,7 @@ func (r *Result) Looped() (hops []Hop, cookies []string) {
 // maxCookies bounds the reported cookies of a response.
 const maxCookies = 50
 
-// Cookies returns the names of the cookies that an answer sets, each once.
+// Cookies returns the names of the cookies that the response sets, without duplicates.
 func (h *Hop) Cookies() []string {
 	names := []string{}
 	for _, line := range h.Header.Values("Set-Cookie") {
@@ -80,12 +80,12 @@ func (h *Hop) Cookies() []string {
 	return names
 }
 
-// A Lead says where an answer leads, and by what means. The zero Lead leads nowhere.
+// A Lead is a redirect in a document. The zero Lead is none.
 type Lead struct {
 	Type   RedirectType
-	Target string        // as it is written there
-	Base   string        // what Target is relative to, itself relative to the URL of the hop; empty: to that URL
-	After  time.Duration // how long the document stays
+	Target string        // as written in the document
+	Base   string        // what Target is relative to, itself relative to the URL of the hop; empty: the URL of the hop
+	After  time.Duration // delay before the redirect
 }
 
 // forwarded asks where the document of the last hop leads, and writes it down in the hop.
@@ -136,8 +136,8 @@ func isScript(target string) bool {
 	return ok && strings.EqualFold(scheme, "javascript")
 }
 
-// Refresh returns the target of a Refresh header field; the zero Lead without one that browsers understand
-// (html.spec.whatwg.org, "The `Refresh` header").
+// Refresh returns the redirect in a Refresh header field, or the zero Lead if there is none that browsers
+// follow (html.spec.whatwg.org, "The `Refresh` header").
 func Refresh(h http.Header) Lead {
 	values := h.Values("Refresh")
 	if len(values) == 0 {
@@ -153,9 +153,9 @@ func Refresh(h http.Header) Lead {
 // maxRefresh bounds a delay: what is longer is as good as for ever.
 const maxRefresh = 1 << 31 // seconds
 
-// ParseRefresh reads the value of a Refresh header field or of a meta element of that kind, such as
-// "5; url=/new" (html.spec.whatwg.org, "shared declarative refresh steps"): after how long to go where.
-// Without a target the document is reloaded. It reports whether a browser would do anything.
+// ParseRefresh parses the value of a Refresh header field or of the equivalent meta element, such as "5;
+// url=/new" (html.spec.whatwg.org, "shared declarative refresh steps"): the delay and the target. An empty
+// target means that the document is reloaded. The bool is false if browsers ignore the value.
 func ParseRefresh(s string) (after time.Duration, target string, ok bool) {
 	s = strings.TrimLeft(s, whitespace)
 	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))

@@ -20,20 +20,20 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// RedirectType is by what means a hop leads to the next.
+// RedirectType is the means by which a hop leads to the next.
 type RedirectType string
 
-// The types of redirects. A fetch follows those of HTTP, and the others if [Request].Next finds them.
+// The types of redirects. A fetch follows those of HTTP, and others only if Next of the [Request] finds them.
 const (
 	HTTPRedirect  RedirectType = "http"           // a status and a Location (RFC 9110 section 15.4)
-	MetaRefresh   RedirectType = "meta_refresh"   // an element of the page
+	MetaRefresh   RedirectType = "meta_refresh"   // a meta element of the page
 	HeaderRefresh RedirectType = "header_refresh" // a Refresh header field
 )
 
 // Values lists the types.
 func (RedirectType) Values() []string { return kit.Values(HTTPRedirect, MetaRefresh, HeaderRefresh) }
 
-// A Hop is one request and the head of its answer.
+// A Hop is one request and the header of its response.
 type Hop struct {
 	Index        int          `json:"index" min:"1" doc:"position in the chain, from 1"`
 	URL          string       `json:"url" doc:"URL that was asked for"`
@@ -48,16 +48,16 @@ type Hop struct {
 	LatencyMS    int64        `json:"latency_ms" min:"0" doc:"from the lookup of the host to the head of the answer"`
 
 	Header http.Header `json:"-"` // of the answer
-	Fields []Field     `json:"-"` // the same as it came: in the order and spelling of the server
-	Faults []HeadFault `json:"-"` // lines that no valid head has, at most 20
+	Fields []Field     `json:"-"` // the same in the order and spelling of the server
+	Faults []HeadFault `json:"-"` // invalid header lines, at most 20
 	TLS    *pki.TLS    `json:"-"` // nil for http
 	Timing Timing      `json:"-"`
-	// Target is the URL of Location if it redirects; zero if it does not, or to nothing that may be fetched: then Refused
-	// says why.
+	// Target is the URL to which the hop redirects. It is zero if the hop does not redirect, or to a URL that
+	// must not be fetched; Refused then says why.
 	Target   diag.URL       `json:"-"`
 	Refused  *Error         `json:"-"`
 	Oddities input.Oddities `json:"-"` // of the Location
-	// After is the delay before a document redirects; 0 for HTTP redirects.
+	// After is the delay of a redirect in a document; 0 for HTTP redirects.
 	After time.Duration `json:"-"`
 }
 
@@ -67,7 +67,7 @@ type Field struct {
 	Value string `json:"value" doc:"value"`
 }
 
-// Timing says how long the parts of a hop took.
+// Timing is the duration of the parts of a hop.
 type Timing struct {
 	DNS       time.Duration // until the host's addresses were known
 	Connect   time.Duration // until the connection was established
@@ -76,7 +76,7 @@ type Timing struct {
 	Total     time.Duration // of all that, and of the body
 }
 
-// Final returns the hop at which the chain ended, or nil if it did not reach one.
+// Final returns the hop at which the chain ended, or nil if it ended early.
 func (r *Result) Final() *Hop {
 	if len(r.Hops) == 0 || r.Err != nil && r.Hops[len(r.Hops)-1].URL != r.URL.String() {
 		return nil
@@ -89,14 +89,14 @@ type Reason string
 
 // The reasons why a chain ends early.
 const (
-	DNS              Reason = "dns"                // the host has no address, or it could not be learned
+	DNS              Reason = "dns"                // the host has no address, or its lookup failed
 	Connect          Reason = "connect"            // no connection was established
-	TLS              Reason = "tls"                // the handshake failed, or the certificate is not to be trusted
+	TLS              Reason = "tls"                // the handshake failed, or the certificate is not trusted
 	Timeout          Reason = "timeout"            // it took too long
-	Blocked          Reason = "blocked"            // the URL leads where nothing may be reached
-	Loop             Reason = "loop"               // the redirects lead back to where they have been
-	TooManyRedirects Reason = "too_many_redirects" // there are more than are followed
-	Protocol         Reason = "protocol"           // what came is not HTTP, or breaks its rules
+	Blocked          Reason = "blocked"            // the address, port or URL must not be requested
+	Loop             Reason = "loop"               // the redirects form a loop
+	TooManyRedirects Reason = "too_many_redirects" // there are more than MaxRedirects
+	Protocol         Reason = "protocol"           // the response is not HTTP, or violates its rules
 )
 
 // Values lists the reasons.
@@ -108,13 +108,13 @@ func (Reason) Values() []string {
 type Error struct {
 	Code    Reason `json:"code" doc:"kind of the error"`
 	Message string `json:"message" doc:"what happened, in plain words"`
-	// Unanswered says that nothing was learned about the site: name servers or hosts were silent, and
-	// might not be the next time. Otherwise the error is a fact about the site.
+	// Unanswered means that nothing was learned about the site: name servers or hosts did not answer, but
+	// might the next time. Otherwise the error is a fact about the site.
 	Unanswered bool `json:"-"`
 
 	Missing bool `json:"-"` // the host does not exist (NXDOMAIN); Code is DNS
-	Limit   bool `json:"-"` // what ended the chain is a limit of ours, and no fault of the site; Code is Blocked
-	// Step is how far the last hop came, if Code does not imply it.
+	Limit   bool `json:"-"` // the chain ended at a limit of this package, without a fault of the site; Code is Blocked
+	// Step is the step at which the last hop failed, if Code does not imply it.
 	Step Step `json:"-"`
 
 	Cause error `json:"-"` // may be nil
@@ -140,9 +140,10 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Unavailable returns an error that wraps [diag.ErrUnavailable] if nothing was learned by any of some fetches because
-// we failed ourselves: our resolver was silent or refused, or no packet left this machine. That says nothing about a
-// site, so a diagnostic that has nothing else returns it (CONTRACT 1.5). Fetches that are nil were not made.
+// Unavailable returns an error that wraps [diag.ErrUnavailable] if none of the fetches learned anything
+// because of a failure on this side: the resolver did not answer or refused to, or no packet left this
+// machine. A diagnostic that has nothing else to report returns that error (CONTRACT 1.5). Results that are
+// nil are ignored.
 func Unavailable(results ...*Result) error {
 	var failure error
 	for _, r := range results {
@@ -156,8 +157,8 @@ func Unavailable(results ...*Result) error {
 	return failure
 }
 
-// Unavailable returns an error that wraps [diag.ErrUnavailable] if we failed ourselves, see [Unavailable]. It may be
-// called where there is no error.
+// Unavailable returns an error that wraps [diag.ErrUnavailable] if the failure was on this side; see the
+// function [Unavailable]. It may be called on a nil *Error.
 func (e *Error) Unavailable() error {
 	if e == nil || e.failed == "" {
 		return nil

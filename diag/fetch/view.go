@@ -13,7 +13,8 @@ import (
 // maxShown bounds the URLs that a view shows, in bytes.
 const maxShown = 120
 
-// Draw draws a row for each request, and one for a last that got no answer.
+// Draw adds to v a drawing with a row for each hop. If failed is not zero, it also shows why the chain ended
+// at last, the last URL requested.
 func Draw(v *view.View, hops []Hop, last string, failed Error) *view.Drawing {
 	d := v.Rows(view.Chain, "Requests", "URL", "answer", "time")
 	for _, h := range hops {
@@ -34,7 +35,7 @@ func Draw(v *view.View, hops []Hop, last string, failed Error) *view.Drawing {
 	return d
 }
 
-// Answer is the status in words and the protocol.
+// Answer returns the status and the versions of HTTP and TLS, for people.
 func (h *Hop) Answer() string {
 	status := fmt.Sprint(h.StatusCode, " ", phrase.Clip(h.StatusText, maxShown))
 	return view.Join(strings.TrimSpace(status), h.HTTPVersion, h.TLSVersion)

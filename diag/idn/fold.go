@@ -32,9 +32,9 @@ var folded = sync.OnceValue(func() map[rune]string {
 	return m
 })
 
-// Fold returns the plain letters that a hasty reader sees in a label in Unicode form: without the marks
-// above and below, and each letter of another script as the Latin one that it resembles. What resembles
-// none stays. It goes further than a skeleton of UTS #39, to which "é" and "e" are different.
+// Fold returns a label in Unicode form with each letter replaced by the plain Latin letter that it resembles,
+// without diacritics. Letters that resemble none are kept. It goes further than a skeleton of UTS #39, in
+// which "é" and "e" differ.
 func Fold(label string) string {
 	if isASCII(label) {
 		return label

@@ -16,7 +16,7 @@ const maxDomain = 1000
 // profile names the rules that are applied.
 const profile = "idna2008-nontransitional"
 
-// A Request asks for a name in another form.
+// A Request asks for a name to be converted.
 type Request struct {
 	Domain string `json:"domain" minlen:"1" maxlen:"1000" doc:"the name in Unicode or ASCII form" example:"bücher.example"`
 	To     Form   `json:"to,omitempty" enum:"auto ascii unicode" default:"auto" doc:"form wanted; auto is unicode for a name with A-labels, else ascii"`
@@ -35,7 +35,7 @@ const (
 // Values lists the forms.
 func (Form) Values() []string { return kit.Values(auto, ascii, Unicode) }
 
-// A Report is a name in both forms, and what is wrong with it.
+// A Report has both forms of a name, and its faults.
 type Report struct {
 	Input       string         `json:"input" doc:"the name as it was given"`
 	ASCII       string         `json:"ascii" doc:"the name with A-labels, as in the DNS; without the final dot"`
@@ -62,7 +62,8 @@ type Label struct {
 	ConfusableWith string   `json:"confusable_with,omitempty" doc:"the plain label that it looks like"`
 }
 
-// Convert finds both forms of a name and its faults. The error is a *[diag.InputError]; a bad name is not an error.
+// Convert returns both forms of a name and its faults. The error is a *diag.InputError; an invalid name is
+// not an error.
 func Convert(req Request) (*Report, error) {
 	switch n := utf8.RuneCountInString(req.Domain); {
 	case n == 0:

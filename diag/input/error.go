@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// An Error reports a request that makes no sense; the fault is the caller's.
+// An Error reports an invalid field of a request. The fault is the caller's.
 type Error struct {
-	Field  string // name of the field in the request, as in its JSON: "domain", "ports[2]"
-	Reason string // a sentence for the caller, without the field's name
+	Field  string // JSON name of the field in the request: "domain", "ports[2]"
+	Reason string // what is wrong, for the caller, without the name of the field
 }
 
 func (e *Error) Error() string { return e.Field + ": " + e.Reason }
 
-// InputField returns the field and the reason. Packages that do not import diag report a caller's
-// fault by an error with this method.
+// InputField returns the field and the reason. Packages that do not import diag can report invalid input with
+// any error that has this method.
 func (e *Error) InputField() (field, reason string) { return e.Field, e.Reason }
 
-// Invalid returns an Error with a formatted reason.
+// Invalid returns an *[Error] with a formatted reason.
 func Invalid(field, format string, args ...any) error {
 	return &Error{Field: field, Reason: fmt.Sprintf(format, args...)}
 }
 
-// ExactlyOne checks that of some optional fields exactly one is given: given[i] reports whether the field names[i]
-// is. The error is an Error for the first of them.
+// ExactlyOne checks that exactly one of several optional fields is given: given[i] reports whether the field
+// names[i] is. Otherwise it returns an *[Error] for the first of them.
 func ExactlyOne(names []string, given ...bool) error {
 	count := 0
 	for _, g := range given {

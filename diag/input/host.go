@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// A Host is the host component of a URL: a Domain, whose labels may have underscores, or an IP address. Its zero
+// A Host is the host component of a URL: an IP address, or a domain name that may have underscores. Its zero
 // value is not a host. Hosts are comparable, and decode from JSON.
 type Host struct {
 	domain Domain
@@ -27,11 +27,12 @@ var (
 	errLocalhost   = errors.New("it stands for the machine itself") // RFC 6761 section 6.3
 )
 
-// ParseHost reads a host as browsers do (url.spec.whatwg.org, "host parsing"): an IPv6 address is in brackets,
-// escapes are decoded, Unicode is mapped by IDNA, and what ends in a number is an IPv4 address, in whatever
-// spelling: 127.1, 0x7f.0.0.1 and 2130706433 are all 127.0.0.1. So the guard judges the address that a browser, or
-// the system's resolver, would use. It is stricter in that a name must be a [Domain] but for underscores, which some
-// hosts have, and not localhost, and that an IPv6 address has no zone.
+// ParseHost parses a host as browsers do (url.spec.whatwg.org, "host parsing"): an IPv6 address is in
+// brackets, percent-encoding is decoded, Unicode is mapped by IDNA, and a host that ends in a number is an
+// IPv4 address in any notation: 127.1, 0x7f.0.0.1 and 2130706433 are all 127.0.0.1. That is the address that
+// a browser or the system's resolver would use, and which a guard must check. ParseHost is stricter than
+// browsers: apart from underscores, a name must be a valid [Domain]; it must not be localhost; and an IPv6
+// address must have no zone.
 func ParseHost(s string) (Host, error) {
 	h, err := parseHost(s)
 	if err != nil {
@@ -130,11 +131,11 @@ func (h Host) Domain() (Domain, bool) { return h.domain, !h.domain.IsZero() }
 // IP returns the host as an address, and whether it is one.
 func (h Host) IP() (IP, bool) { return h.ip, !h.ip.IsZero() }
 
-// IsZero reports whether h is no host.
+// IsZero reports whether h is the zero Host.
 func (h Host) IsZero() bool { return h == Host{} }
 
-// Name returns the domain in ASCII form or the address without brackets, as Env.DialHost and Env.TLSConfig of package
-// diag take it.
+// Name returns the domain in ASCII form or the address without brackets, the form that Env.DialHost and
+// Env.TLSConfig of package diag take.
 func (h Host) Name() string {
 	if ip, ok := h.IP(); ok {
 		return ip.String()
@@ -153,8 +154,8 @@ func (h Host) String() string {
 // MarshalText implements [encoding.TextMarshaler].
 func (h Host) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
-// UnmarshalText implements [encoding.TextUnmarshaler]. In a request, invisible characters are refused, which
-// browsers ignore.
+// UnmarshalText implements [encoding.TextUnmarshaler]. Unlike [ParseHost], it refuses invisible characters,
+// which browsers ignore.
 func (h *Host) UnmarshalText(text []byte) (err error) {
 	s := string(text)
 	if *h, err = ParseHost(s); err != nil {
@@ -167,11 +168,11 @@ func (h *Host) UnmarshalText(text []byte) (err error) {
 	return nil
 }
 
-// An IP is an IPv4 or IPv6 address without a zone. An IPv4 address in IPv6 clothes (RFC 4291 section
-// 2.5.5.2) is the IPv4 address.
+// An IP is an IPv4 or IPv6 address without a zone. An IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2) is
+// parsed as the IPv4 address.
 type IP struct{ netip.Addr }
 
-// ParseIP accepts an address in the usual text form.
+// ParseIP parses an address in the usual text form, such as "192.0.2.1" or "2001:db8::1".
 func ParseIP(s string) (IP, error) {
 	a, err := netip.ParseAddr(s)
 	if err != nil {
@@ -189,10 +190,10 @@ func ParseIP(s string) (IP, error) {
 // MustIP is ParseIP for constants; it panics on a bad address.
 func MustIP(s string) IP { return must(ParseIP(s)) }
 
-// IsZero reports whether ip is no address.
+// IsZero reports whether ip is the zero IP.
 func (ip IP) IsZero() bool { return !ip.IsValid() }
 
-// Version is 4 or 6.
+// Version returns 4 or 6.
 func (ip IP) Version() int {
 	if ip.Is4() {
 		return 4
@@ -200,7 +201,7 @@ func (ip IP) Version() int {
 	return 6
 }
 
-// Reverse returns the absolute name under which the DNS keeps the address's host names (RFC 1035
+// Reverse returns the absolute name of the address's PTR records, such as "1.2.0.192.in-addr.arpa." (RFC 1035
 // section 3.5, RFC 3596 section 2.5).
 func (ip IP) Reverse() string {
 	if !ip.IsValid() || ip.Zone() != "" {

@@ -34,7 +34,7 @@ func Invisible(r rune) bool { return unicode.Is(unicode.Cf, r) || strings.Contai
 // stray is [Invisible] but for joiners, which text in several scripts needs (RFC 5892 appendix A.1 and A.2).
 func stray(r rune) bool { return Invisible(r) && r != '\u200C' && r != '\u200D' }
 
-// DescribeRune names a character: U+200B ZERO WIDTH SPACE, U+0430 'а'.
+// DescribeRune describes a character, as in "U+200B ZERO WIDTH SPACE" or "U+0430 'а'".
 func DescribeRune(r rune) string {
 	if name := runeNames[r]; name != "" {
 		return fmt.Sprintf("%U %s", r, name)

@@ -6,14 +6,16 @@ import (
 	"strings"
 )
 
-// A Name is any name that may be asked for in the DNS: a Domain, or one with underscores (RFC 8552),
-// with a "*" as its leftmost label (RFC 4592), or the root. Its zero value is no name.
-type Name struct{ ascii string } // absolute
+// A Name is any name that can be looked up in the DNS: a [Domain], a name with underscores (RFC 8552) or with
+// "*" as its leftmost label (RFC 4592), or the root. Its zero value is not a name.
+type Name struct {
+	ascii string // absolute
+}
 
-// ParseName accepts a name in Unicode or ASCII form, with or without the final dot; "." is the root.
-// ASCII labels may have hyphens anywhere, and may begin like A-labels without being one (RFC 2181 section 11).
-// Octets other than letters, digits, hyphens, underscores and the leading asterisk, which master files write with a
-// backslash, are refused, and so are invisible characters.
+// ParseName accepts a name in Unicode or ASCII form, with or without the final dot; "." is the root. ASCII
+// labels may have hyphens anywhere, and may begin with "xn--" without being A-labels (RFC 2181 section 11).
+// Characters other than letters, digits, hyphens, underscores and the leading asterisk are refused, including
+// invisible ones and escapes of master files.
 func ParseName(s string) (Name, error) {
 	if s == "." {
 		return Name{"."}, nil
@@ -37,7 +39,7 @@ func MustName(s string) Name { return must(ParseName(s)) }
 // String returns the ASCII form, in lower case, without a final dot except for the root.
 func (n Name) String() string { return cmp.Or(strings.TrimSuffix(n.ascii, "."), n.ascii) }
 
-// IsZero reports whether n is no name.
+// IsZero reports whether n is the zero Name.
 func (n Name) IsZero() bool { return n.ascii == "" }
 
 // FQDN returns the absolute ASCII form, with the final dot.
@@ -51,7 +53,7 @@ func (n Name) Sub(label string) string {
 	return label + "." + n.ascii
 }
 
-// UnicodeIfDifferent returns the Unicode form, or nothing if it is the ASCII form.
+// UnicodeIfDifferent returns the Unicode form, or the empty string if it equals the ASCII form.
 func (n Name) UnicodeIfDifferent() string {
 	if u := n.Unicode(); u != n.String() {
 		return u
@@ -90,8 +92,9 @@ func (n *Name) UnmarshalText(text []byte) (err error) {
 // at most 253 octets (RFC 6376 section 3.1).
 type Selector struct{ ascii string }
 
-// ParseSelector accepts a selector in ASCII or Unicode form (RFC 8616 section 4). What real selectors look like goes
-// beyond the RFC: they may have underscores, and hyphens anywhere. The error is a *[Error] of the field "selector".
+// ParseSelector accepts a selector in ASCII or Unicode form (RFC 8616 section 4). It also accepts
+// underscores, and hyphens anywhere, because selectors in use have them. The error is an *[Error] for the
+// field "selector".
 func ParseSelector(s string) (Selector, error) {
 	ascii, err := canonicalSelector(s)
 	if err != nil {
@@ -137,7 +140,7 @@ func MustSelector(s string) Selector { return must(ParseSelector(s)) }
 // String returns the selector in lower case.
 func (s Selector) String() string { return s.ascii }
 
-// IsZero reports whether s is no selector.
+// IsZero reports whether s is the zero Selector.
 func (s Selector) IsZero() bool { return s.ascii == "" }
 
 // MarshalText implements [encoding.TextMarshaler].
@@ -149,16 +152,15 @@ func (s *Selector) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// A Domain is a valid domain name in the sense of a host or mail domain: letters, digits and hyphens
-// in labels of 1 to 63 octets, at most 253 in all, at least one label, not an IP address (RFC 1123
-// section 2.1, RFC 5891). Its zero value is no domain. Domains are comparable, and decode from JSON:
-// a request with a Domain in it is validated by being decoded.
+// A Domain is a valid domain name in the sense of a host or mail domain: letters, digits and hyphens in one
+// or more labels of 1 to 63 octets, at most 253 octets in all, and not an IP address (RFC 1123 section 2.1,
+// RFC 5891). Its zero value is not a domain. Domains are comparable, and decoding one from JSON validates it.
 type Domain struct{ ascii string }
 
-// ParseDomain accepts a name in Unicode or ASCII form, with or without the final dot. A name that browsers would
-// read as an IPv4 address, such as "127.1", is refused. Symbols such as emoji are accepted, as UTS #46 does: such
-// domains exist although IDNA 2008 disallows them. Invisible characters are refused although UTS #46 ignores them:
-// they were pasted by mistake, or to deceive.
+// ParseDomain accepts a name in Unicode or ASCII form, with or without the final dot. A name that browsers
+// would read as an IPv4 address, such as "127.1", is refused. Symbols such as emoji are accepted, as UTS #46
+// does: such domains exist although IDNA 2008 disallows them. Invisible characters are refused, although UTS
+// #46 ignores them.
 func ParseDomain(s string) (Domain, error) {
 	ascii, err := canonicalName(s, hostLabels)
 	if err == nil {
@@ -179,13 +181,13 @@ func MustDomain(s string) Domain { return must(ParseDomain(s)) }
 // String returns the ASCII form, in lower case, without a final dot.
 func (d Domain) String() string { return d.ascii }
 
-// IsZero reports whether d is no domain.
+// IsZero reports whether d is the zero Domain.
 func (d Domain) IsZero() bool { return d.ascii == "" }
 
 // FQDN returns the absolute ASCII form, with the final dot.
 func (d Domain) FQDN() string { return d.ascii + "." }
 
-// Name returns the domain as a name.
+// Name returns the domain as a [Name].
 func (d Domain) Name() Name {
 	if d.IsZero() {
 		return Name{}
@@ -199,7 +201,7 @@ func (d Domain) Sub(label string) string { return label + "." + d.ascii + "." }
 // Unicode returns the Unicode form, without a final dot.
 func (d Domain) Unicode() string { return unicodeName(d.ascii) }
 
-// UnicodeIfDifferent returns the Unicode form, or nothing if it is the ASCII form.
+// UnicodeIfDifferent returns the Unicode form, or the empty string if it equals the ASCII form.
 func (d Domain) UnicodeIfDifferent() string {
 	if u := d.Unicode(); u != d.ascii {
 		return u

@@ -10,18 +10,19 @@ import (
 // Oddities are violations of RFC 3986 in a reference that browsers tolerate. Other clients refuse it or request
 // another URL.
 type Oddities struct {
-	Backslash bool // read as a slash before the query
-	Control   bool // a control character that is no part of the URL
-	// Slashes says that after the scheme, or in front of the host, there are not two slashes: with more, the first word
-	// behind them is the host; with fewer, a page of that scheme takes the rest for a path on its own host.
+	Backslash bool // a backslash before the query, which browsers read as a slash
+	Control   bool // a control character, which browsers drop
+	// Slashes reports that the scheme is not followed by exactly two slashes. With more, browsers take what
+	// follows them for the host; with fewer, and on a page of that scheme, they take it for a path on the
+	// host of the page.
 	Slashes bool
 }
 
-// ErrURLLong is the error of a URL above [MaxURL], whose fault the length is not.
+// ErrURLLong is the error for a URL longer than [MaxURL], which may be valid otherwise.
 var ErrURLLong = fmt.Errorf("it is longer than %d bytes", MaxURL)
 
-// Resolve returns the URL that a link or a Location header on this page leads to, see [URL.Read]. The error is an
-// [Error].
+// Resolve returns the URL that a link or a Location header on this page leads to; see [URL.Read]. The error
+// is an *[Error].
 func (u URL) Resolve(ref string) (URL, error) {
 	target, _, err := u.Read(ref)
 	if err != nil {
@@ -30,11 +31,11 @@ func (u URL) Resolve(ref string) (URL, error) {
 	return target, nil
 }
 
-// Read reads a reference on this page as browsers do (url.spec.whatwg.org, "basic URL parser"), and returns its
-// violations of RFC 3986: control characters around it are dropped, line breaks and tabs removed, backslashes read
-// as slashes; bytes beyond ASCII, spaces and, but for those of a query, lone percent signs become escapes. The URL
-// is checked like any other. The text of the error continues a sentence that begins with the URL: [ErrURLLong], or
-// why nothing can be fetched there.
+// Read resolves a reference on this page as browsers do (url.spec.whatwg.org, "basic URL parser"), and
+// returns its violations of RFC 3986. Leading and trailing control characters are dropped, line breaks and
+// tabs removed, and backslashes read as slashes; bytes beyond ASCII and spaces are percent-encoded, as are
+// lone percent signs outside the query. The URL is checked like any other. The error is [ErrURLLong], or says
+// why the URL cannot be fetched in words that continue a sentence beginning with the URL.
 func (u URL) Read(ref string) (URL, Oddities, error) {
 	var odd Oddities
 	s := strings.TrimFunc(ref, func(c rune) bool { return c <= ' ' })

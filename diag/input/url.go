@@ -11,15 +11,16 @@ import (
 	"github.com/diagkit/diagkit/diag/kit"
 )
 
-// MaxURL bounds a URL, in octets, as written and as normalized: more than the 8,000 that RFC 9110 section 4.1 asks all
-// to take (CONTRACT 2). A longer one may be valid, and is not read.
+// MaxURL is the maximum length of a URL in octets, both as written and as normalized. It is more than the
+// 8,000 octets that RFC 9110 section 4.1 recommends to support (CONTRACT 2).
 const MaxURL = 8192
 
-// A URL is the address of a web resource that can be fetched: http or https, a valid host, no user
-// name or password, at most [MaxURL] octets (RFC 9110 section 4.2). It is parsed once and normalized: two
-// URLs are equal if and only if their texts are. Its zero value is no URL. URLs decode from JSON.
+// A URL is a normalized http or https URL with a valid host, without a user name or password, of at most
+// [MaxURL] octets (RFC 9110 section 4.2). Two URLs are equal if and only if their texts are. Its zero value
+// is not a URL. URLs decode from JSON.
 //
-// A URL says nothing of whether its host and port may be reached: the Guard of package diag is asked when dialing.
+// A URL may name a host or port that must not be reached: that is checked by the Guard of package diag when
+// dialing.
 type URL struct {
 	text   string
 	scheme string
@@ -39,10 +40,10 @@ var (
 	errURLEscape    = errors.New("it has a percent sign without two hexadecimal digits")
 )
 
-// ParseURL reads an absolute URL as users type it: without a scheme it is https. The host is read by
-// [ParseHost]. Parsers disagree on what a backslash means, so it is allowed in the query only.
+// ParseURL parses an absolute URL as users type it; without a scheme, it is https. The host is parsed by
+// [ParseHost]. A backslash is allowed only in the query, because parsers disagree on its meaning elsewhere.
 //
-// To follow a link or a redirect use [URL.Resolve], for which "example.com" is a relative path.
+// To follow a link or a redirect, use [URL.Resolve], for which "example.com" is a relative path.
 func ParseURL(s string) (URL, error) {
 	u, err := parseURL(s)
 	if err != nil {
@@ -247,19 +248,19 @@ func MustURL(s string) URL { return must(ParseURL(s)) }
 // String returns the normalized URL.
 func (u URL) String() string { return u.text }
 
-// IsZero reports whether u is no URL.
+// IsZero reports whether u is the zero URL.
 func (u URL) IsZero() bool { return u.text == "" }
 
-// Scheme is http or https.
+// Scheme returns "http" or "https".
 func (u URL) Scheme() string { return u.scheme }
 
 // Host returns the host, without the port.
 func (u URL) Host() Host { return u.host }
 
-// Port returns the port, written or implied.
+// Port returns the port, or the default of the scheme if the URL has none.
 func (u URL) Port() uint16 { return u.port }
 
-// Origin returns the scheme, the host, and the port if it is not that of the scheme, such as
+// Origin returns the scheme, the host, and the port if it is not the default of the scheme, such as
 // "https://example.com:8443" (RFC 6454 section 6.2).
 func (u URL) Origin() string {
 	if u.port == defaultPort(u.scheme) {
@@ -268,7 +269,7 @@ func (u URL) Origin() string {
 	return u.scheme + "://" + u.host.String() + ":" + strconv.Itoa(int(u.port))
 }
 
-// HTTP returns the URL in the form that net/http takes. It is the caller's own.
+// HTTP returns a new [url.URL] for use with net/http.
 func (u URL) HTTP() *url.URL {
 	parsed, err := url.Parse(u.text)
 	if err != nil { // ParseURL has seen to that
@@ -284,9 +285,9 @@ func (u URL) MarshalText() ([]byte, error) { return []byte(u.text), nil }
 // occurs twice, the second perhaps without its colon or a slash.
 var twiceSchemed = kit.Regexp(`^(?i)(?:https?:?/+|https?:)+(https?)(?::/+([^/].*)|/{2,}([^/].*)|:([^/0-9].*))$`)
 
-// UnmarshalText implements [encoding.TextUnmarshaler]. In a request two things are refused, each with the correct
-// input: a duplicate scheme, for which browsers look up a host named https, and invisible characters, which browsers
-// ignore in hosts and send in paths.
+// UnmarshalText implements [encoding.TextUnmarshaler]. Unlike [ParseURL], it refuses a duplicate scheme, as in
+// "https://https://example.com", for which browsers look up a host named https, and invisible characters,
+// which browsers ignore in hosts and send in paths. The error suggests the correct input.
 func (u *URL) UnmarshalText(text []byte) (err error) {
 	s := string(text)
 	if m := twiceSchemed().FindStringSubmatch(s); m != nil {

@@ -1,6 +1,6 @@
-// Package kit has what the standard library lacks for those who write checks: [Map] and [Values] for lists and
-// enumerations, [OrZero] for optional values, and tables that are made when they are first used ([Regexp], [Words],
-// [WordLists]), so that programs which import a check do not pay for those of others.
+// Package kit has small helpers for writing checks: [Map] and [Values] for lists and enumerations, [OrZero]
+// for optional values, and [Regexp], [Words] and [WordLists] for tables that are built on first use, which
+// keeps them out of programs that import a check but do not run it.
 package kit
 
 import (
@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Values are the words of an enumeration, for its method of that name.
+// Values returns the values of an enumeration as strings, for its Values method.
 func Values[T ~string](list ...T) []string {
 	return Map(list, func(v T) string { return string(v) })
 }
@@ -22,7 +22,7 @@ func OrZero[T any](p *T) (v T) {
 	return v
 }
 
-// Map applies a function to each item of a list; for an empty list it returns an empty one, not nil.
+// Map returns the results of f for each item of a list. The result is never nil.
 func Map[T, R any](list []T, f func(T) R) []R {
 	results := make([]R, len(list))
 	for i, item := range list {
@@ -31,13 +31,13 @@ func Map[T, R any](list []T, f func(T) R) []R {
 	return results
 }
 
-// Regexp returns a function that compiles an expression when it is first called, and panics if it is invalid. It is
-// for package variables, which are then compiled only in programs that use them.
+// Regexp returns a function that compiles expr when first called, and panics if it is invalid. Use it for
+// package variables.
 func Regexp(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// Words returns a function that makes a set of the words in a text, also when it is first called.
+// Words returns a function that returns the set of words in a text, built when first called.
 func Words(text string) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool {
 		set := map[string]bool{}
@@ -48,7 +48,7 @@ func Words(text string) func() map[string]bool {
 	})
 }
 
-// WordLists is [Words] for a text of several lists, by their names. A list begins with a line of its name and a
+// WordLists is [Words] for a text with several named lists. A list begins with a line that has its name and a
 // colon, and ends with an empty line.
 func WordLists(text string) func(name string) func() map[string]bool {
 	return func(name string) func() map[string]bool {

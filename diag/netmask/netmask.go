@@ -21,10 +21,10 @@ type Request struct {
 	Netmask Mask   `json:"netmask,omitempty" doc:"prefix length, dotted mask or wildcard mask; required when ip has none, forbidden when it has"`
 }
 
-// A Mask is a network mask in one of three forms: the length of the prefix from 0 to 32, in decimal
-// digits; a dotted mask, such as 255.255.255.0; a wildcard mask, such as 0.0.0.255. In JSON the first
-// may be a number. Two texts could be either kind of dotted mask; as everywhere, 0.0.0.0 is the mask
-// of /0 and 255.255.255.255 that of /32. Empty is no mask.
+// A Mask is a network mask in one of three forms: a prefix length from 0 to 32, in decimal digits; a netmask,
+// such as 255.255.255.0; or a wildcard mask, such as 0.0.0.255. In JSON, a prefix length may be a number. The
+// ambiguous 0.0.0.0 and 255.255.255.255 are read as netmasks: /0 and /32. The empty Mask means that none is
+// given.
 type Mask string
 
 // maxMask bounds the text of a mask: four octets of three digits and three dots.
@@ -47,7 +47,7 @@ func (m *Mask) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Schema describes the type in the terms of JSON Schema.
+// Schema returns the JSON Schema of the type.
 func (Mask) Schema() map[string]any {
 	return map[string]any{"anyOf": []any{
 		map[string]any{"type": "integer", "minimum": 0, "maximum": 32},
@@ -98,7 +98,7 @@ type Hex struct {
 	Netmask string `json:"netmask" doc:"the mask"`
 }
 
-// Compute derives everything from an address and a mask. The error is a *[diag.InputError].
+// Compute computes the report for an address and a mask. The error is a *diag.InputError.
 func Compute(req Request) (*Report, error) {
 	ip, prefix, err := req.parse()
 	if err != nil {
@@ -207,8 +207,8 @@ func reverseZones(network uint32, prefix int) []string {
 	return zones
 }
 
-// Class is the historic class of an address (RFC 791 section 3.2, RFC 1112 section 4). Since RFC 4632
-// it no longer says how large a network is.
+// Class is the historic class of an address (RFC 791 section 3.2, RFC 1112 section 4). Since RFC 4632, it
+// does not determine the size of a network.
 type Class string
 
 // The classes by their first bits.
@@ -238,7 +238,7 @@ func classOf(ip uint32) Class {
 	}
 }
 
-// Scope says what an address is for.
+// Scope is the purpose of an address.
 type Scope string
 
 // The scopes.

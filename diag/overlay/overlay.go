@@ -15,14 +15,14 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A Resolver lays zones over the world. It implements [diag.Resolver].
+// A Resolver lays zones over the real DNS. It implements [diag.Resolver].
 type Resolver struct {
 	upstream diag.Resolver
 	zones    map[string]*Zone // by name
 }
 
-// New returns a resolver that answers from the zones, and asks upstream for all else. If two zones have one name, the
-// later counts.
+// New returns a resolver that answers from the zones, and asks upstream for everything else. If two zones
+// have the same name, the later one is used.
 func New(upstream diag.Resolver, zones ...*Zone) *Resolver {
 	r := &Resolver{upstream, map[string]*Zone{}}
 	for _, z := range zones {
@@ -44,8 +44,8 @@ func (r *Resolver) zone(name string, qtype uint16) *Zone {
 	}
 }
 
-// Undelegated returns how the zone of a name will be delegated, if the resolver answers for the name itself: for all
-// names of a whole zone, and of a partial one for those that it holds, or has something below.
+// Undelegated returns how the zone of a name will be delegated, and whether the resolver answers for the name
+// itself: for all names of a complete zone, and for those of a partial zone that exist in it.
 func (r *Resolver) Undelegated(name string) (diag.Delegation, bool) {
 	if z := r.zone(name, 0); z != nil && z.holds(name) {
 		return z.delegation, true
@@ -53,7 +53,7 @@ func (r *Resolver) Undelegated(name string) (diag.Delegation, bool) {
 	return diag.Delegation{}, false
 }
 
-// Exchange implements [diag.Resolver], as a resolver that recurses and does not validate.
+// Exchange implements [diag.Resolver]. It resolves recursively and does not validate.
 func (r *Resolver) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	if len(q.Question) != 1 || q.Question[0].Qclass != dns.ClassINET || q.Opcode != dns.OpcodeQuery {
 		return r.upstream.Exchange(ctx, q)
@@ -213,16 +213,16 @@ const (
 	maxDS      = 12
 )
 
-// Delegated is a zone that is at its servers already, and that its parent zone does not delegate to them yet. They are
-// asked through the network of the environment, whose guard holds for them.
+// Delegated returns a zone that is already on the servers of the delegation, although the parent zone does
+// not delegate to them yet. They are queried through the network of env, if its guard allows them.
 func Delegated(env *diag.Env, d diag.Delegation) *Zone {
 	d.Zone = dns.CanonicalName(d.Zone)
 	return &Zone{Name: d.Zone, delegation: d, ask: env.Iterator()}
 }
 
-// ParseDelegation reads how a zone will be delegated: servers such as ns1.example.net/192.0.2.1, each with an address
-// or, several times, with several, and the data of DS records. A server without an address is looked up with the
-// resolver of the environment.
+// ParseDelegation parses a future delegation: servers such as "ns1.example.net" or
+// "ns1.example.net/192.0.2.1", and the data of DS records. A server with several addresses is listed once for
+// each; one without an address is looked up with the resolver of the environment.
 func ParseDelegation(ctx context.Context, env *diag.Env, zone string, servers, ds []string) (diag.Delegation, error) {
 	d := diag.Delegation{Zone: dns.CanonicalName(zone)}
 	if len(servers) > maxServers || len(ds) > maxDS {

@@ -14,16 +14,16 @@ import (
 // A Record is a record of a zone file.
 type Record struct {
 	RR   dns.RR
-	Line int // of the file where it begins, from 1
+	Line int // line of the file at which it begins, from 1
 }
 
-// A Zone is the future version of one zone. It is made by [Parse], or from its servers by [Delegated].
+// A Zone is the future version of one zone, as returned by [Parse] or [Delegated].
 type Zone struct {
-	Name     string // absolute, in lower case
-	File     string // as it was named to Parse
+	Name     string // in lower case, with the final dot
+	File     string // name of the file, as given to Parse
 	Records  []Record
-	Partial  bool      // the file has no SOA record: what it does not hold is as the world has it
-	Warnings []Warning // about records that no name server would serve
+	Partial  bool      // the file has no SOA record: anything else comes from the real DNS
+	Warnings []Warning // about records that name servers ignore
 
 	nodes      map[string]node // by name; those without records have names below them
 	soa        *dns.SOA
@@ -70,8 +70,8 @@ func (z *Zone) build() {
 	z.delegation.Zone = z.Name
 }
 
-// Line returns the line of the file where the first record of a name and type begins; type 0 matches any. It is 0
-// without such a record.
+// Line returns the line of the file at which the first record of a name and type begins; type 0 matches any.
+// It returns 0 if there is no such record.
 func (z *Zone) Line(name string, qtype uint16) int {
 	name = dns.CanonicalName(name)
 	for _, r := range z.Records {

@@ -1,5 +1,5 @@
-// Package phrase writes numbers, lists, durations and untrusted text into sentences: [Count], [Series], [Duration],
-// [Quote] and [Clip]. Texts of findings, errors and pages are made with it, so that all say "1 record", "a, b and 3
-// more" and "6 h 2 min" alike, and so that nothing from outside breaks a line or a terminal. [Nearest] finds
-// the word that a typing error was meant to be.
+// Package phrase formats numbers, lists, durations and untrusted text for use in sentences: call [Count],
+// [Series], [Duration], [Quote] or [Clip]. Findings, errors and pages use it to write "1 record", "a, b and 3
+// more" and "6 h 2 min" in the same way, and to keep untrusted text from breaking a line or a terminal.
+// [Nearest] suggests a word for a mistyped one.
 package phrase

@@ -5,8 +5,8 @@ import "strings"
 // maxNearest bounds the words that are compared: no protocol defines a longer one.
 const maxNearest = 32
 
-// Nearest returns the word that was probably meant by a different one: the only one at a distance of one typing
-// error, or two in a word of six or more letters. It is empty without exactly one such word.
+// Nearest returns the word that was probably meant: the only one at a [Distance] of 1, or of 2 from a word of
+// six or more letters. It returns the empty string if there is no such word or more than one.
 func Nearest(typed string, words ...string) string {
 	typed = strings.ToLower(typed)
 	if len(typed) > maxNearest {

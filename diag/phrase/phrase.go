@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Sentence makes a sentence of the text of an error, which may begin with a name and therefore keeps
-// its first letter unless its first word is a common one.
+// Sentence turns the text of an error into a sentence. Its first letter is capitalized only if the first word
+// is a common one, because an error may begin with a name.
 func Sentence(s string) string {
 	first, _, _ := strings.Cut(s, " ")
 	if slices.Contains([]string{"a", "an", "the", "there", "that", "this", "no", "its", "more", "port", "white"}, first) {
@@ -18,7 +18,7 @@ func Sentence(s string) string {
 	return s + "."
 }
 
-// Upper begins a text with a capital letter, as that of a sentence.
+// Capitalize returns s with its first letter in upper case.
 func Capitalize(s string) string {
 	if s == "" {
 		return ""
@@ -26,7 +26,7 @@ func Capitalize(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// Count writes a number of things, which are more than one with an s: "1 record", "2 records".
+// Count formats a number of things, with a plural in s: "1 record", "2 records".
 func Count[N int | int64 | uint32](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -34,7 +34,7 @@ func Count[N int | int64 | uint32](n N, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// Span writes a duration for people: 6 h 2 min, 21 s, 3 days.
+// Duration formats a duration for people: "6 h 2 min", "21 s", "3 days".
 func Duration(d time.Duration) string {
 	d = d.Round(time.Second)
 	switch {
@@ -51,7 +51,8 @@ func Duration(d time.Duration) string {
 	return Count(int64(d.Hours()/24), "day")
 }
 
-// Series lists things in a sentence, at most so many of them: "a", "a and b", "a, b and c", "a, b and 3 more".
+// Series formats a list for a sentence, naming at most that many things: "a", "a and b", "a, b and c", "a, b
+// and 3 more".
 func Series(list []string, most int) string {
 	if more := len(list) - most; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), more)
@@ -66,7 +67,8 @@ func Series(list []string, most int) string {
 // maxQuoted bounds what a sentence quotes from a record, in bytes.
 const maxQuoted = 200
 
-// Clip makes an untrusted text valid UTF-8 of at most so many bytes, and an ellipsis where it is longer.
+// Clip returns an untrusted text as valid UTF-8, cut to at most that many bytes and followed by an ellipsis
+// if it is longer.
 func Clip(s string, most int) string {
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "…"
@@ -74,8 +76,8 @@ func Clip(s string, most int) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// Quote makes an untrusted text fit for a sentence: valid UTF-8, at most 200 bytes and an ellipsis, and quoted as Go
-// does if it has control characters.
+// Quote makes an untrusted text safe to use in a sentence: valid UTF-8, cut to 200 bytes and an ellipsis, and
+// quoted as a Go string if it has control characters.
 func Quote(s string) string {
 	s = Clip(s, maxQuoted)
 	if strings.ContainsFunc(s, unicode.IsControl) {
@@ -87,8 +89,8 @@ func Quote(s string) string {
 // maxCompared bounds the words that are compared, in bytes: what is misspelled is not much longer than what was meant.
 const maxCompared = 64
 
-// Distance is how many letters have to be changed, put in, taken out or swapped with their neighbors to make one word
-// of another. Of long words it is just large.
+// Distance returns how many letters have to be changed, inserted, deleted or swapped with their neighbors to
+// turn one word into the other. For long words it is only a large number.
 func Distance(a, b string) int {
 	if a == b {
 		return 0

@@ -16,7 +16,7 @@ import (
 var caaTags = []string{"issue", "issuewild", "iodef", "issuemail", "issuevmc", "contactemail", "contactphone", "auth",
 	"path", "policy"}
 
-// CAATags lists the properties of CAA that authorities may know, in lower case (RFC 8659 section 4.1).
+// CAATags returns the registered CAA properties, in lower case (RFC 8659 section 4.1).
 func CAATags() []string { return slices.Clone(caaTags) }
 
 var (
@@ -24,7 +24,7 @@ var (
 	caaParameter = kit.Regexp(`(?i)\A[a-z0-9](?:-*[a-z0-9])*[ \t]*=[ \t]*[!-:<-~]*\z`)
 )
 
-// A CAAAuthorization is the value of a property that authorizes an authority (RFC 8659 section 4.2).
+// A CAAAuthorization is the value of a CAA property that authorizes an authority (RFC 8659 section 4.2).
 type CAAAuthorization struct {
 	Domain     string // in lower case; empty if no authority is authorized
 	Parameters []CAAParameter
@@ -36,15 +36,15 @@ type CAAParameter struct {
 	Value string
 }
 
-// CAAIssuer reads the domain of a value that authorizes an authority, see [ParseCAA].
+// CAAIssuer returns the domain in the value of a CAA property; see [ParseCAA].
 func CAAIssuer(value string) (domain string, err error) {
 	a, err := ParseCAA(value)
 	return a.Domain, err
 }
 
-// ParseCAA parses the value of a property that authorizes an authority: a domain, or nothing, and parameters after a
-// semicolon (RFC 8659 section 4.2). A malformed value authorizes no authority; the text of the error is a clause
-// that describes the fault. A surplus semicolon is accepted.
+// ParseCAA parses the value of a CAA property that authorizes an authority: a domain, which may be missing,
+// and parameters after a semicolon (RFC 8659 section 4.2). A superfluous semicolon is accepted. A malformed
+// value authorizes no authority; the text of the error is a clause that describes the fault.
 func ParseCAA(value string) (CAAAuthorization, error) {
 	domain, parameters, _ := strings.Cut(value, ";")
 	a := CAAAuthorization{Domain: strings.ToLower(strings.Trim(domain, " \t"))}
@@ -103,13 +103,13 @@ func normalized(organization string) string {
 		" ")
 }
 
-// IssuerDomains lists the domains by which CAA records authorize a public authority, by the organization in its
-// certificates; none if it is not known.
+// IssuerDomains returns the domains by which CAA records authorize a public authority, given by the
+// organization in its certificates. It returns none for unknown authorities.
 func IssuerDomains(organization string) []string {
 	return slices.Clone(issuers()[normalized(organization)])
 }
 
-// KnownIssuer reports whether CAA records authorize a public authority by a domain, as far as they are known.
+// KnownIssuer reports whether domain is one by which CAA records authorize a known public authority.
 func KnownIssuer(domain string) bool {
 	for _, domains := range issuers() {
 		if slices.Contains(domains, strings.ToLower(domain)) {

@@ -51,7 +51,7 @@ type SAN struct {
 	URI   []string     `json:"uri" doc:"URIs"`
 }
 
-// Bounds of what is described. Public authorities stop at 100 names; some hosters had 250.
+// MaxNames limits the names in a description. Public authorities allow 100; some hosters had 250.
 const (
 	MaxNames = 1000 // names of each kind in a SAN
 	maxURLs  = 20   // URLs of each kind
@@ -61,7 +61,7 @@ const (
 // square of the size, and the sender chooses it. It is the bound of crypto/tls; authorities use 4096.
 const maxRSACheckBits = 8192
 
-// Describe describes a certificate as of a time. It trusts nothing; see [Verifier] for that.
+// Describe describes a certificate at the time now. It does not verify it; see [Verifier].
 func Describe(c *x509.Certificate, now time.Time) Certificate {
 	sum := sha256.Sum256(c.Raw)
 	return Certificate{
@@ -77,13 +77,13 @@ func Describe(c *x509.Certificate, now time.Time) Certificate {
 	}
 }
 
-// PEM returns the text form of a certificate (RFC 7468 section 5), for [Certificate].PEM.
+// PEM returns a certificate in PEM (RFC 7468 section 5).
 func PEM(c *x509.Certificate) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}))
 }
 
-// SelfSigned reports whether a certificate is signed with its own key. A signature of an algorithm
-// that is not checked any more, such as MD5, is taken to be what the names say.
+// SelfSigned reports whether a certificate is signed with its own key. If the signature cannot be verified
+// because its algorithm is obsolete, such as MD5, it reports whether issuer and subject are the same.
 func SelfSigned(c *x509.Certificate) bool {
 	if string(c.RawSubject) != string(c.RawIssuer) {
 		return false
@@ -96,8 +96,8 @@ func SelfSigned(c *x509.Certificate) bool {
 	return err == nil || insecure || errors.Is(err, x509.ErrUnsupportedAlgorithm)
 }
 
-// Checkable reports whether signatures made with the key of a certificate can be checked in bounded
-// time. [Verifier] calls a chain with another key bad.
+// Checkable reports whether signatures by the key of a certificate can be verified in bounded time. A
+// [Verifier] reports a chain with another key as [BadChain].
 func Checkable(c *x509.Certificate) bool {
 	return c.PublicKeyAlgorithm != x509.RSA || len(c.RawSubjectPublicKeyInfo) <= maxRSACheckBits/8+64
 }
@@ -169,7 +169,7 @@ var purposes = map[string]string{
 	"1.3.6.1.4.1.311.2.1.22": "microsoftCommercialCodeSigning", "1.3.6.1.4.1.311.61.1.1": "microsoftKernelCodeSigning",
 }
 
-// Purpose returns the name of an extended key usage, or its object identifier if unknown here.
+// Purpose returns the name of an extended key usage, or the object identifier itself if it is unknown.
 func Purpose(oid string) string { return cmp.Or(purposes[oid], oid) }
 
 func extKeyUsage(c *x509.Certificate) []string {
@@ -210,8 +210,8 @@ type attribute struct {
 
 type relativeName []attribute
 
-// ParseName describes the DER form of a distinguished name, such as RawSubject of a certificate. Of a
-// name that cannot be decoded it describes what comes before the fault.
+// ParseName describes a distinguished name in DER, such as RawSubject of a certificate. If the name is
+// malformed, it describes the part before the error.
 func ParseName(der []byte) Name {
 	n := Name{
 		Organization: []string{}, OrganizationalUnit: []string{}, Country: []string{},
@@ -338,8 +338,8 @@ type Attribute struct {
 	Value string // as text; empty if the value is not text
 }
 
-// Attributes lists the parts of the DER form of a distinguished name, in their order and at most 64. Of a
-// name that cannot be decoded it lists what comes before the fault.
+// Attributes returns the parts of a distinguished name in DER, in order and at most 64. If the name is
+// malformed, it returns the parts before the error.
 func Attributes(der []byte) []Attribute {
 	var list []Attribute
 	for _, rdn := range decodeName(der) {

@@ -9,7 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag/phrase"
 )
 
-// A CheckCode names a weakness that is looked for in a key: size, exponent, small_factor, fermat, roca,
+// A CheckCode names a check of a key for a weakness: size, exponent, small_factor, fermat, roca,
 // small_private_exponent, pattern, shared_prime, curve, debian_openssl or blocklist.
 type CheckCode string
 
@@ -34,7 +34,7 @@ func (CheckCode) Values() []string {
 		CheckSmallSecret, CheckSharedPrime, CheckPattern, CheckBlocklist)
 }
 
-// A CheckStatus is the outcome of looking for a weakness: pass, fail or skipped.
+// A CheckStatus is the outcome of a check for a weakness: pass, fail or skipped.
 type CheckStatus string
 
 // The outcomes.
@@ -47,15 +47,15 @@ const (
 // Values lists the outcomes.
 func (CheckStatus) Values() []string { return kit.Values(checkPassed, CheckFailed, CheckSkipped) }
 
-// A KeyCheck is the outcome of looking for one weakness in a key.
+// A KeyCheck is the outcome of one check for a weakness of a key.
 type KeyCheck struct {
 	Code   CheckCode   `json:"code" doc:"what was looked for"`
 	Status CheckStatus `json:"status" doc:"skipped: it does not apply to the key, or there is no data to compare with"`
 	Detail string      `json:"detail" doc:"what was found, or why it was not looked for"`
 }
 
-// Checks looks for all known weaknesses of the key, in a fixed order; known may be nil. Every search is bounded: one
-// for which the key is too large is skipped, and none passes that was not made.
+// Checks checks the key for all known weaknesses, in a fixed order; known may be nil. The work is bounded: a
+// check for which the key is too large is skipped, and reported as such.
 func (k *Key) Checks(known *KnownKeys) ([]KeyCheck, error) {
 	if known == nil {
 		known = &KnownKeys{}

@@ -16,7 +16,7 @@ import (
 type Curve struct {
 	Name    string
 	OID     string // empty without one
-	Bits    int    // of the field
+	Bits    int    // size of the field
 	Binary  bool
 	P, A, B *big.Int
 	X, Y    *big.Int // of the base point
@@ -121,7 +121,8 @@ func binaryCurve(c *Curve, field cryptobyte.String) *Curve {
 	return c
 }
 
-// On reports whether a point lies on the curve. Of a binary curve without a name it is not known, and taken to be so.
+// On reports whether a point lies on the curve. For a binary curve without a name it returns true without a
+// check.
 func (c *Curve) On(x, y *big.Int) bool {
 	if c.Binary {
 		return c.OID == "" || newBinaryField(c.P).on(c, x, y)

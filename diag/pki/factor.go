@@ -10,11 +10,10 @@ import (
 	"github.com/diagkit/diagkit/diag/kit"
 )
 
-// Factorable returns why the private key of an RSA modulus of any size can be computed; empty if no way is known. It
-// checks for the weaknesses in Baseline Requirements section 6.1.1.3 that are quick to detect.
+// Factorable returns why the private key for an RSA modulus can be computed, or the empty string if no way
+// was found. It checks for the weaknesses in Baseline Requirements section 6.1.1.3 that are quick to detect.
 //
-// The outcome is remembered by modulus: the same keys are read again and again, and the search takes longer than the
-// verification of a signature.
+// Results are cached by modulus.
 func Factorable(n *big.Int) string {
 	if n.Sign() <= 0 || n.BitLen() > maxFactorBits {
 		return ""

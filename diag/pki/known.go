@@ -24,8 +24,8 @@ type KnownKeys struct {
 	Table *KeyTable
 }
 
-// A KeyList names keys by the SHA-256 of their SubjectPublicKeyInfo, or holds moduli with which others may share a
-// factor.
+// A KeyList is a list of compromised keys, given by the SHA-256 of their SubjectPublicKeyInfo, and of RSA
+// moduli with which other keys may share a factor.
 type KeyList struct {
 	Name   string
 	Hashes map[[sha256.Size]byte]bool
@@ -43,7 +43,7 @@ const (
 // debianOpenSSL is in the names of lists of the keys that Debian's OpenSSL of 2006 to 2008 made (CVE-2008-0166).
 const debianOpenSSL = "debian"
 
-// ParseKeyList reads the JSON form of lists of keys:
+// ParseKeyList parses lists of keys in JSON:
 //
 //	{"source": "https://example.com", "date": "2026-11-22", "lists": [{
 //		"name": "debian_openssl",
@@ -51,8 +51,8 @@ const debianOpenSSL = "debian"
 //		"moduli": ["c4e2…"]
 //	}]}
 //
-// Hashes are those of the SubjectPublicKeyInfo in hex; moduli, in hex too, are those of RSA keys that may share a
-// factor with others, or products of them. Unknown and duplicate members are errors.
+// The hashes, in hex, are those of the SubjectPublicKeyInfo. The moduli, also in hex, are those of RSA keys
+// that may share a factor with others, or products of such moduli. Unknown and duplicate members are errors.
 func ParseKeyList(data []byte) ([]KeyList, error) {
 	var file struct {
 		Source string `json:"source"`
@@ -103,8 +103,8 @@ func newKeyList(name string, hashes, moduli []string) (KeyList, error) {
 	return l, nil
 }
 
-// ParseKeyHashes reads the plain form of a list of keys: the SHA-256 of a SubjectPublicKeyInfo in hex on each line,
-// with anything behind a blank, and comments behind "#".
+// ParseKeyHashes parses a list of keys in plain text: each line begins with the SHA-256 of a
+// SubjectPublicKeyInfo in hex; text after a space, and comments after "#", are ignored.
 func ParseKeyHashes(name string, data []byte) (KeyList, error) {
 	var hashes []string
 	lines := bufio.NewScanner(bytes.NewReader(data))
@@ -127,8 +127,9 @@ func ParseKeyHashes(name string, data []byte) (KeyList, error) {
 	return l, err
 }
 
-// A KeyTable is the binary list of badkeys (docs/BLOCKLISTFORMAT.md of that project): sorted entries of 16 bytes, which
-// are 120 bits of a SHA-256 and the number of a list. It stays in its file, of which each search reads some entries.
+// A KeyTable is the binary blocklist of the badkeys project (docs/BLOCKLISTFORMAT.md there): sorted entries
+// of 16 bytes, with 120 bits of a SHA-256 and the number of a list. It is not loaded into memory: each search
+// reads some entries of the file.
 type KeyTable struct {
 	data  io.ReaderAt
 	count int64
@@ -138,8 +139,8 @@ type KeyTable struct {
 // keyEntry is the size of an entry, of which the last byte is the number of the list.
 const keyEntry = 16
 
-// NewKeyTable uses a binary list of a size in bytes. names is the file badkeysdata.json that comes with it, and may be
-// nil.
+// NewKeyTable returns the table in data, which is size bytes long. Names is the content of the accompanying
+// file badkeysdata.json, and may be nil.
 func NewKeyTable(data io.ReaderAt, size int64, names []byte) (*KeyTable, error) {
 	t := &KeyTable{data: data, count: size / keyEntry, names: map[byte]string{}}
 	if size%keyEntry != 0 || size == 0 {
@@ -167,7 +168,7 @@ func NewKeyTable(data io.ReaderAt, size int64, names []byte) (*KeyTable, error) 
 	return t, nil
 }
 
-// CheckSorted reads the whole table and fails if an entry is out of order.
+// CheckSorted reads the whole table and returns an error if an entry is out of order.
 func (t *KeyTable) CheckSorted() error {
 	r := bufio.NewReader(io.NewSectionReader(t.data, 0, t.count*keyEntry))
 	last, entry := make([]byte, keyEntry), make([]byte, keyEntry)

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// MaxSCTs bounds the timestamps of a certificate that are read. Real certificates have up to 5.
+// MaxSCTs is the maximum number of timestamps of a certificate that are read. Real certificates have up to 5.
 const MaxSCTs = 20
 
 // An SCT is a signed certificate timestamp: the promise of a log of Certificate Transparency to publish a certificate
@@ -25,7 +25,7 @@ const MaxSCTs = 20
 type SCT struct {
 	Version   uint8
 	LogID     [sha256.Size]byte // SHA-256 of the key of the log
-	Timestamp time.Time         // not after [latest]; zero if the version is not known
+	Timestamp time.Time         // at most the end of the year 9999; zero if the version is unknown
 
 	millis     uint64
 	extensions []byte
@@ -37,8 +37,8 @@ type SCT struct {
 // errSCT says that the extension cannot be read.
 var errSCT = errors.New("the list of timestamps is not encoded as RFC 6962 section 3.3 says")
 
-// SCTs reads the timestamps that are embedded in a certificate, at most [MaxSCTs]. The error says that the list, or
-// one of them, cannot be read; those before it are returned.
+// SCTs returns the timestamps embedded in a certificate, at most [MaxSCTs]. If the list, or one of them, is
+// malformed, it returns an error and the timestamps before it.
 func SCTs(c *x509.Certificate) ([]SCT, error) {
 	for _, ext := range c.Extensions {
 		if ext.Id.String() == sctExtension {
@@ -98,9 +98,9 @@ const (
 	tlsECDSA  = 3
 )
 
-// Verify checks the signature of a timestamp that is embedded in a certificate, which the issuer has signed. The log
-// signed what the certificate was before the timestamps were put into it, and the issuer's key (RFC 6962 section
-// 3.2).
+// Verify verifies the signature of a timestamp that is embedded in leaf, a certificate signed by issuer. The
+// log signed the certificate as it was before the timestamps were embedded, and a hash of the issuer's key
+// (RFC 6962 section 3.2).
 func (s SCT) Verify(leaf, issuer *x509.Certificate, log crypto.PublicKey) error {
 	if s.Version != 0 || s.hash != tlsSHA256 {
 		return errors.New("the timestamp has an unknown version or algorithm")
@@ -199,9 +199,8 @@ type Log struct {
 	Key         crypto.PublicKey
 }
 
-// ParseLogs reads a list of logs in the form in which Google and Apple publish theirs: a JSON object with
-// "operators", each with a "name" and with "logs" and "tiled_logs", each of which has a "description" and the "key"
-// in Base64.
+// ParseLogs parses a list of logs in the format of Google and Apple: a JSON object with "operators", each
+// with a "name" and with "logs" and "tiled_logs", each of which has a "description" and the "key" in Base64.
 func ParseLogs(data []byte) ([]Log, error) {
 	type entry struct {
 		Description string `json:"description"`

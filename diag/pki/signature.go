@@ -21,12 +21,12 @@ import (
 	asn1tag "golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// A SignatureAlgorithm says how something is signed.
+// A SignatureAlgorithm is a parsed AlgorithmIdentifier of a signature.
 type SignatureAlgorithm struct {
 	OID  string
 	Name string // such as "SHA256-RSA"; the OID if it is unknown
 	Hash string // such as "SHA-256"; empty without one or if the algorithm is unknown
-	Weak bool   // forged signatures are feasible, or will be soon: MD5, SHA-1 and older
+	Weak bool   // forged signatures are feasible or nearly so: MD5, SHA-1 and older
 
 	scheme scheme
 	hash   crypto.Hash
@@ -113,8 +113,8 @@ var signatures = map[string]SignatureAlgorithm{
 	"2.16.840.1.101.3.4.3.19": {Name: "ML-DSA-87"},
 }
 
-// ReadSignatureAlgorithm reads an AlgorithmIdentifier in DER form (RFC 5280 section 4.1.1.2). It returns false if
-// the bytes are not one; the name of an unknown one is its number.
+// ReadSignatureAlgorithm parses an AlgorithmIdentifier in DER (RFC 5280 section 4.1.1.2). The bool is false
+// if it is malformed.
 func ReadSignatureAlgorithm(der []byte) (SignatureAlgorithm, bool) {
 	input := cryptobyte.String(der)
 	var body cryptobyte.String
@@ -179,19 +179,19 @@ func readMask(input *cryptobyte.String, h *crypto.Hash) bool {
 		id.String() == "1.2.840.113549.1.1.8" && readHash(&body, h)
 }
 
-// A Validity is the result of verifying a signature.
+// A Validity is the result of verifying a signature with [Key.Check].
 type Validity int
 
 // The outcomes of checking a signature.
 const (
-	Unchecked   Validity = 0 // the algorithm or the key is not one that can be checked
+	Unchecked   Validity = 0 // the algorithm or the key is not supported
 	GoodMatch   Validity = 1
-	BadMatch    Validity = 2 // it is not the signature of this message by this key
-	WrongScheme Validity = 3 // it is of an algorithm that does not go with the key
+	BadMatch    Validity = 2 // the signature is not of this message by this key
+	WrongScheme Validity = 3 // the algorithm does not match the key
 )
 
-// Check checks the signature of a message by the key. The work is bounded: keys that are larger than any in use are
-// not checked. Signatures of weak algorithms are checked like others.
+// Check verifies the signature of a message by the key. Keys that are larger than any in use are not checked,
+// to bound the work. Signatures with weak algorithms are verified like others.
 func (k *Key) Check(a SignatureAlgorithm, message, signature []byte) Validity {
 	algorithm, known := map[scheme]KeyAlgorithm{
 		pkcs1: RSA, pss: RSA, ecdsaScheme: ECDSA, dsaScheme: dsa, edwards25519: Ed25519, edwards448: OtherKey,

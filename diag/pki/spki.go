@@ -14,18 +14,19 @@ import (
 	asn1tag "golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// A Key is a public key taken apart, also where crypto/x509 refuses to read it: elliptic curves off the four of NIST,
-// large exponents, points off their curve. Which fields are set depends on the algorithm.
+// A Key is a parsed public key. It can represent keys that crypto/x509 refuses: elliptic curves other than
+// the four of NIST, large exponents, points that are not on their curve. Which fields are set depends on the
+// algorithm.
 type Key struct {
 	Algorithm KeyAlgorithm
 	OID       string // of the algorithm
-	Name      string // of the algorithm, such as "Ed448"; the OID if unknown here
-	Fault     string // why nothing can be done with the key, as a clause; empty if it is sound
+	Name      string // name of the algorithm, such as "Ed448"; the OID if unknown
+	Fault     string // why the key cannot be used, as a clause; empty if it can
 
-	N, E     *big.Int // of RSA: modulus and public exponent
-	Absent   bool     // of RSA: the parameters are absent, where RFC 3279 section 2.3.1 asks for NULL
-	P, Q, G  *big.Int // of DSA; Y is the public value
-	X, Y     *big.Int // of an elliptic curve: the point
+	N, E     *big.Int // RSA: modulus and public exponent
+	Absent   bool     // RSA: the parameters are absent, although RFC 3279 section 2.3.1 requires NULL
+	P, Q, G  *big.Int // DSA; Y is the public value
+	X, Y     *big.Int // elliptic curve: the point
 	Curve    *Curve   // nil if it is unknown
 	CurveOID string   // of the curve, if it is named
 	Explicit bool     // the curve is given by its parameters and not by its name
@@ -65,8 +66,9 @@ var keyNames = map[string]string{
 
 var errNoKey = errors.New("not a SubjectPublicKeyInfo in DER form")
 
-// ReadKey parses a SubjectPublicKeyInfo (RFC 5280 section 4.1.2.7). An error means that it is malformed; a key of an
-// unknown algorithm or with invalid numbers has a Fault or no numbers.
+// ReadKey parses a SubjectPublicKeyInfo (RFC 5280 section 4.1.2.7). It returns an error if the encoding is
+// malformed. A key with an unknown algorithm or invalid numbers is not an error: it has a Fault, or no
+// numbers.
 func ReadKey(spki []byte) (*Key, error) {
 	input := cryptobyte.String(spki)
 	var info, algorithm, params cryptobyte.String
@@ -172,8 +174,8 @@ const (
 	pointHybridOdd    = 7
 )
 
-// Compressed reports whether the key is a point of an elliptic curve in a form other than the uncompressed one, the
-// only one that all implementations can read (RFC 5480 section 2.2).
+// Compressed reports whether the key is a point of an elliptic curve in another form than uncompressed, the
+// only one that all implementations support (RFC 5480 section 2.2).
 func (k *Key) Compressed() bool {
 	return k.Algorithm == ECDSA && len(k.Bytes) > 0 && k.Bytes[0] != pointUncompressed
 }
@@ -230,15 +232,15 @@ type PublicKey struct {
 	SPKISHA256 string       `json:"spki_sha256" doc:"SHA-256 of the SubjectPublicKeyInfo, in hex"`
 }
 
-// The smallest sizes that still give 112 bits (RSA) and 128 bits (elliptic curves) of security, as the
-// CA/Browser Forum's Baseline Requirements ask in section 6.1.5.
+// The smallest sizes in bits that give 112 bits (RSA) and 128 bits (elliptic curves) of security, as required
+// by section 6.1.5 of the CA/Browser Forum's Baseline Requirements.
 const (
 	MinRSABits   = 2048
 	MinCurveBits = 256
 )
 
-// DescribeKey describes a public key of Go's crypto packages. spki is its SubjectPublicKeyInfo in DER
-// form; if nil it is made from the key.
+// DescribeKey describes a public key of Go's crypto packages. Spki is its SubjectPublicKeyInfo in DER; if
+// nil, it is derived from the key.
 func DescribeKey(key any, spki []byte) PublicKey {
 	if spki == nil {
 		spki, _ = x509.MarshalPKIXPublicKey(key) // without it there is no fingerprint, which is no fault
@@ -250,8 +252,8 @@ func DescribeKey(key any, spki []byte) PublicKey {
 	return k.Describe()
 }
 
-// ParseKey describes a public key in DER form: a SubjectPublicKeyInfo (RFC 5280 section 4.1.2.7). One
-// whose algorithm is unknown is described as far as possible; an error means that it is no key at all.
+// ParseKey describes a public key in DER: a SubjectPublicKeyInfo (RFC 5280 section 4.1.2.7). A key with an
+// unknown algorithm is described as far as possible; the error is not nil if the data is not a key at all.
 func ParseKey(spki []byte) (PublicKey, error) {
 	k, err := ReadKey(spki)
 	if err != nil {
@@ -260,7 +262,8 @@ func ParseKey(spki []byte) (PublicKey, error) {
 	return k.Describe(), nil
 }
 
-// Describe describes the key. It reports weaknesses that need no list of known keys; see [Key.Checks].
+// Describe describes the key. It reports weaknesses that can be found without a list of known keys; see
+// [Key.Checks].
 func (k *Key) Describe() PublicKey {
 	d := PublicKey{Algorithm: k.Algorithm, SizeBits: k.Size(), WeakReason: k.weakness()}
 	if len(k.SPKI) > 0 {
@@ -281,7 +284,7 @@ func (k *Key) Describe() PublicKey {
 	return d
 }
 
-// CurveName is the name of the curve, its number if it has no name here, or empty.
+// CurveName returns the name of the curve, its OID if it has no known name, or the empty string.
 func (k *Key) CurveName() string {
 	if k.Curve != nil {
 		return k.Curve.Name
@@ -289,7 +292,7 @@ func (k *Key) CurveName() string {
 	return k.CurveOID
 }
 
-// Size is the size of the modulus or of the field, in bits; 0 if it is unknown.
+// Size returns the size of the modulus or of the field, in bits; 0 if unknown.
 func (k *Key) Size() int {
 	switch {
 	case k.N != nil:
@@ -343,5 +346,5 @@ func (k *Key) weakRSA() string {
 	}
 }
 
-// MinExponent is the smallest public exponent of RSA that is not weak (Baseline Requirements section 6.1.6).
+// MinExponent is the smallest public RSA exponent that is not weak (Baseline Requirements section 6.1.6).
 const MinExponent = 1<<16 + 1

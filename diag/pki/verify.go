@@ -13,7 +13,7 @@ import (
 	"github.com/diagkit/diagkit/diag/phrase"
 )
 
-// A Reason is why a chain of certificates is not trusted.
+// A Reason is the reason that a chain of certificates is not trusted.
 type Reason string
 
 // The reasons.
@@ -22,11 +22,11 @@ const (
 	SelfSignedLeaf   Reason = "self_signed"       // signed with its own key
 	UnknownAuthority Reason = "unknown_authority" // the chain ends at an authority that is not trusted
 	Incomplete       Reason = "incomplete"        // an intermediate certificate is not sent
-	Expired          Reason = "expired"           // the validity of one has ended
-	NotYetValid      Reason = "not_yet_valid"     // the validity of one has not begun
+	Expired          Reason = "expired"           // a certificate has expired
+	NotYetValid      Reason = "not_yet_valid"     // a certificate is not yet valid
 	WrongUsage       Reason = "wrong_usage"       // not issued for this purpose
 	WrongName        Reason = "wrong_name"        // not issued for this host
-	BadChain         Reason = "bad_chain"         // breaks a rule that one of its issuers set
+	BadChain         Reason = "bad_chain"         // violates a constraint of an issuer, or is malformed
 )
 
 // Values lists the reasons.
@@ -35,7 +35,7 @@ func (Reason) Values() []string {
 		WrongName, BadChain)
 }
 
-// A TrustError says why a chain is not trusted, in plain words.
+// A TrustError is the reason that a chain is not trusted, or does not cover a name.
 type TrustError struct {
 	Reason Reason
 	Text   string
@@ -47,19 +47,19 @@ func (e *TrustError) Error() string { return e.Text }
 // Unwrap returns the cause.
 func (e *TrustError) Unwrap() error { return e.Cause }
 
-// A Verifier judges certificate chains without network access.
+// A Verifier verifies certificate chains without network access.
 type Verifier struct {
 	Roots      *x509.CertPool     // authorities to trust; nil means those of the system
 	ServerName string             // host name or IP address that the leaf must cover, without a final dot
-	Now        time.Time          // as of when; must be given
-	Usages     []x509.ExtKeyUsage // purposes, one of which must be allowed; nil means a TLS server
+	Now        time.Time          // time of verification; required
+	Usages     []x509.ExtKeyUsage // key usages, one of which must be allowed; nil means TLS server
 }
 
-// MaxChain is how many certificates of a served chain are checked. Real ones have up to 5.
+// MaxChain is the maximum number of certificates of a chain that are examined. Real chains have up to 5.
 const MaxChain = 10
 
-// Trust returns why the chain, leaf first, does not lead to a trusted authority, as a *[TrustError], or nil if it
-// does. The name is not checked.
+// Trust returns a *[TrustError] if the chain, leaf first, does not lead to a trusted authority, otherwise
+// nil. It does not check the name.
 func (v Verifier) Trust(chain []*x509.Certificate) error {
 	if len(chain) == 0 {
 		return &TrustError{NoCertificate, "the server showed no certificate", nil}
@@ -78,8 +78,8 @@ func (v Verifier) Trust(chain []*x509.Certificate) error {
 	return &TrustError{reason, text, err}
 }
 
-// Name returns why the leaf does not cover the server's name, as a *[TrustError], or nil if it does.
-// Only subject alternative names count, and a "*" matches one whole label (RFC 6125 section 6.4).
+// Name returns a *[TrustError] if the leaf does not cover the server's name, otherwise nil. Only subject
+// alternative names count, and "*" matches exactly one label (RFC 6125 section 6.4).
 func (v Verifier) Name(leaf *x509.Certificate) error {
 	err := leaf.VerifyHostname(v.ServerName)
 	switch {
@@ -96,8 +96,8 @@ func (v Verifier) Name(leaf *x509.Certificate) error {
 	}
 }
 
-// Complete reports whether the certificates that were sent lead to a trusted authority without any
-// other, at whatever time they were valid.
+// Complete reports whether the certificates as sent lead to a trusted authority without any others,
+// regardless of their validity periods.
 func (v Verifier) Complete(chain []*x509.Certificate) bool {
 	chain = chain[:min(len(chain), MaxChain)]
 	unfit := func(c *x509.Certificate) bool { return !Checkable(c) }
@@ -216,7 +216,7 @@ func text(n Name) string {
 	}
 }
 
-// A TLS describes one side of a TLS connection as its peer saw it.
+// A TLS describes a TLS connection and the certificates of the peer.
 type TLS struct {
 	Version       string        `json:"version" doc:"protocol version agreed on" example:"TLS 1.3"`
 	CipherSuite   string        `json:"cipher_suite" doc:"cipher suite agreed on"`
@@ -235,7 +235,7 @@ type TLS struct {
 	Trust, Name error `json:"-"`
 }
 
-// Describe describes a TLS connection after its handshake, and judges the certificates of the peer.
+// Describe describes a TLS connection after its handshake, and verifies the certificates of the peer.
 func (v Verifier) Describe(state tls.ConnectionState) *TLS {
 	chain := state.PeerCertificates[:min(len(state.PeerCertificates), MaxChain)]
 	t := v.DescribeChain(chain)
@@ -244,7 +244,7 @@ func (v Verifier) Describe(state tls.ConnectionState) *TLS {
 	return t
 }
 
-// DescribeChain is [Verifier.Describe] for certificates that came by another way than a handshake.
+// DescribeChain is [Verifier.Describe] for certificates without a TLS connection.
 func (v Verifier) DescribeChain(chain []*x509.Certificate) *TLS {
 	chain = chain[:min(len(chain), MaxChain)]
 	t := &TLS{
@@ -264,8 +264,8 @@ func (v Verifier) DescribeChain(chain []*x509.Certificate) *TLS {
 	return t
 }
 
-// Err returns why the connection is not trustworthy: the chain is not trusted, or else it does not cover the
-// server's name; nil if it is trustworthy.
+// Err returns Trust or, if that is nil, Name: the reason that the connection must not be trusted. It returns
+// nil if the connection can be trusted.
 func (t *TLS) Err() error {
 	if t.Trust != nil {
 		return t.Trust
@@ -273,7 +273,7 @@ func (t *TLS) Err() error {
 	return t.Name
 }
 
-// Leaf returns the description of the server's own certificate, or nil if it showed none.
+// Leaf returns the description of the server's own certificate, or nil if it presented none.
 func (t *TLS) Leaf() *Certificate {
 	if len(t.Chain) == 0 {
 		return nil

@@ -20,7 +20,7 @@ func (n *Name) Short() string {
 // maxShort bounds a name that is shown, in bytes.
 const maxShort = 100
 
-// Maker is the organization behind a name, and the name.
+// Maker returns the organization and the common name.
 func (n *Name) Maker() string {
 	short := n.Short()
 	if org := phrase.Clip(strings.Join(n.Organization, ", "), maxShort); org != "" && !strings.HasPrefix(short, org) {
@@ -29,7 +29,7 @@ func (n *Name) Maker() string {
 	return short
 }
 
-// Remaining says when the certificate ends.
+// Remaining describes when the certificate expires.
 func (c *Certificate) Remaining() string {
 	if c.NotAfter.IsZero() {
 		return ""
@@ -37,12 +37,12 @@ func (c *Certificate) Remaining() string {
 	return view.Days(c.DaysRemaining, c.NotAfter)
 }
 
-// Short lists names, at most so many of them.
+// Short lists at most that many names.
 func (s *SAN) Short(most int) string {
 	return phrase.Series(slices.Concat(s.DNS, kit.Map(s.IP, netip.Addr.String), s.Email, s.URI), most)
 }
 
-// Short is the kind and the size of a key.
+// Short returns the kind and the size of the key.
 func (k *PublicKey) Short() string {
 	switch {
 	case k.Algorithm == "":

@@ -8,15 +8,16 @@
 // Meanwhile the authoritative servers may disagree, because secondaries have not yet transferred the zone (RFC
 // 1996), and resolvers then cache the old answer again.
 //
-// The check therefore queries two groups concurrently: public resolvers around the world, over UDP, TLS or HTTPS,
-// and every authoritative server of the zone, found by iteration from the root. Answers are compared as normalized
-// sets of records, without TTLs. The reference is what the caller expects, or else the authoritative answer; of
-// several versions, the one with the newest serial number (RFC 1982). Anycast resolvers have many caches, of which
-// the nearest answers, and some zones give different answers to different places on purpose.
+// The check therefore queries two groups concurrently: public resolvers around the world, over UDP, TLS or
+// HTTPS, and every authoritative server of the zone, found by iteration from the root. Answers are compared
+// as normalized sets of records, without TTLs. The reference is what the caller expects or, by default, the
+// authoritative answer; if the servers disagree, that of the newest serial number (RFC 1982). An anycast
+// resolver answers from the nearest of many caches, and some zones deliberately give different answers to
+// different places.
 //
 // # How to use it
 //
 //	report, err := propagation.Check(ctx, env, propagation.Request{Name: diag.MustName("www.example.com")})
 //
-// [Check] asks the resolvers of [Vantages]; a [Checker] asks those of a file read by [ParseVantages].
+// [Check asks the resolvers of [Vantages]; a [Checker] asks others, such as those read by [ParseVantages].
 package propagation

@@ -25,11 +25,11 @@ const (
 	resolverTimeout = 4 * time.Second
 )
 
-// A Request asks what the world knows of the records of one name and type.
+// A Request asks how far the records of one name and type have propagated.
 type Request struct {
 	Name diag.Name    `json:"qname" maxlen:"1000" doc:"the name, which may have underscores, begin with \"*\" or be the root \".\"" example:"example.com"`
 	Type resolve.Type `json:"qtype,omitempty" default:"A" doc:"type of the records: A AAAA CAA CNAME DNSKEY DS HTTPS MX NAPTR NS NSEC NSEC3PARAM PTR RRSIG SOA SRV SSHFP SVCB TLSA TXT in any letter case, or TYPEnnn"`
-	// Resolvers are the ids of those to ask. Empty means all.
+	// Resolvers are the ids of the resolvers to ask. Empty means all.
 	Resolvers []string `json:"resolvers,omitempty" minitems:"1" maxitems:"50" unique:"true" maxlen:"40" doc:"ids of the resolvers to ask; all if missing" example:"[\"google\",\"quad9\"]"`
 	Expected  []string `json:"expected,omitempty" maxitems:"20" maxlen:"4096" doc:"data of the records that there should be, as in a zone file; of TXT records also without quotation marks; if missing, what the authoritative servers say counts" example:"[\"192.0.2.1\"]"`
 }
@@ -52,7 +52,7 @@ type Report struct {
 // Rules describes the rules behind the findings.
 func (*Report) Rules() []rule.Description { return rules.Describe() }
 
-// Authoritative holds the answers of the authoritative servers.
+// Authoritative has the answers of the authoritative servers.
 type Authoritative struct {
 	Found      bool     `json:"found" doc:"whether servers that are responsible answered"`
 	Values     []string `json:"values" doc:"data of the records, sorted; where servers disagree, of the newest version of the zone"`
@@ -71,8 +71,8 @@ type Server struct {
 	Error   string   `json:"error,omitempty" doc:"why it does not count"`
 }
 
-// Status says how the answer of a resolver compares: match, mismatch, nxdomain, nodata, servfail, refused, timeout or
-// error.
+// Status is the result of comparing the answer of a resolver: match, mismatch, nxdomain, nodata, servfail,
+// refused, timeout or error.
 type Status string
 
 // The statuses. The reference is the values that the request expects, or else the authoritative answer, or else, if
@@ -110,14 +110,14 @@ type Resolver struct {
 	Error     string             `json:"error,omitempty" doc:"why there is no answer, or what the resolver adds to it, such as that it filters"`
 }
 
-// A ValueGroup is resolvers that say the same.
+// A ValueGroup is a group of resolvers that returned the same records.
 type ValueGroup struct {
 	Values      []string `json:"values" doc:"data of the records, sorted; empty: there are none"`
 	ResolverIDs []string `json:"resolver_ids" doc:"who says so"`
 	Count       int      `json:"count" min:"1" doc:"how many"`
 }
 
-// Progress says how far the records have got: complete, partial, none or inconclusive.
+// Progress summarizes how far a change has propagated: complete, partial, none or inconclusive.
 type Progress string
 
 // How far the records have got.
@@ -128,7 +128,7 @@ const (
 	inconclusive Progress = "inconclusive" // too few answer, or there is no reference
 )
 
-// Values lists them.
+// Values lists the values.
 func (Progress) Values() []string { return kit.Values(complete, partly, nowhere, inconclusive) }
 
 // A Summary counts resolvers.
@@ -140,16 +140,16 @@ type Summary struct {
 	Status             Progress `json:"status" doc:"how far the records have got; inconclusive: fewer than half of the resolvers answered, or nobody knows what is right"`
 }
 
-// A Checker asks resolvers of the operator's choice. Its zero value asks those of [Vantages].
+// A Checker asks given resolvers. Its zero value asks those of [Vantages].
 type Checker struct {
-	// Vantages are the resolvers. If empty, those of the package function of this name.
+	// Vantages are the resolvers to ask. If empty, those of the function [Vantages].
 	Vantages []Vantage
 }
 
-// File is the name of the list of resolvers among those that an operator may replace, see [diag.List].
+// File is the name of the file that replaces the list of resolvers; see [diag.List].
 const File = "vantages.json"
 
-// Check asks the resolvers of [Vantages], or those of the environment's own list; see [Checker.Check].
+// Check is [Checker.Check] with the resolvers of the file [File] in env.Data, or those of [Vantages].
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	vantages, err := diag.List(env, File, Vantages, ParseVantages)
 	if err != nil {
@@ -158,8 +158,8 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	return Checker{vantages}.Check(ctx, env, req)
 }
 
-// Check queries the resolvers and all authoritative servers concurrently, and compares the answers. The error is a
-// *[diag.InputError], the context's, or wraps [diag.ErrUnavailable] if no server answered.
+// Check queries the resolvers and all authoritative servers concurrently, and compares the answers. The error
+// is a *[diag.InputError], the error of the context, or wraps [diag.ErrUnavailable] if no server answered.
 func (c Checker) Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	e, err := c.prepare(req)
 	if err != nil {

@@ -12,18 +12,19 @@ import (
 	"github.com/diagkit/diagkit/diag/resolver"
 )
 
-// A Vantage is a public resolver, from which one part of the world sees the DNS.
+// A Vantage is a public resolver, and how to query it.
 type Vantage struct {
 	ID       string `json:"id"`       // short, permanent: lower-case letters, digits, hyphens
 	Name     string `json:"name"`     // for people
 	Operator string `json:"operator"` // its operator
-	Country  string `json:"country"`  // where the operator is seated, by ISO 3166-1 alpha-2; may be empty
+	Country  string `json:"country"`  // country of the operator (ISO 3166-1 alpha-2); may be empty
 	// Transport is the query transport: udp, with TCP for truncated replies; tcp, dot or doh.
 	Transport resolver.Transport `json:"transport"`
-	// Addresses are tried in this order, each an IP address or IP:port. Over dot and doh they may be
-	// missing if TLSName is there, which then is looked up; and all have the same port.
+	// Addresses are tried in this order, each an IP address or IP:port. For dot and doh, all must have the
+	// same port, and they may be empty if TLSName is set, which is then looked up.
 	Addresses []string `json:"addresses"`
-	// TLSName must be in the certificate for dot and doh. If empty, the address must.
+	// TLSName is the name that the certificate must be valid for, over dot and doh. If empty, it must be
+	// valid for the address.
 	TLSName string `json:"tls_name,omitempty"`
 	// Path is the path of the doh resource. Empty means /dns-query.
 	Path string `json:"path,omitempty"`
@@ -38,9 +39,8 @@ const (
 	maxVantageAddrs  = 8
 )
 
-// ParseVantages reads a list of vantages as JSON, such as the file vantages.json that replaces the
-// built-in list. The error names the vantage that is at fault. Every list that [json.Marshal] writes of
-// valid vantages is read again as it was.
+// ParseVantages parses a list of vantages in JSON, such as the file vantages.json that replaces the built-in
+// list. It reads what json.Marshal writes for a []Vantage. The error names the invalid vantage.
 func ParseVantages(data []byte) ([]Vantage, error) {
 	if len(data) > maxVantagesBytes {
 		return nil, fmt.Errorf("vantages: more than %d bytes", maxVantagesBytes)
@@ -131,11 +131,11 @@ func parseAddr(text string) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(addr.Addr().Unmap(), addr.Port()), nil
 }
 
-// Vantages lists the public resolvers that are asked if no others are given. Of operators with several services it is
-// the one that filters least. The addresses are facts that the operators publish; they were taken from the list of
-// providers of AdGuard's knowledge base as of 2026-07-21 and the list of public resolvers of the DNSCrypt project as of
-// 2026-07-24, those of the first four from [resolver.Public]. All are asked over UDP that offer it, since that is how
-// most of the world asks them; the others over TLS or HTTPS.
+// Vantages returns the built-in list of public resolvers. If an operator has several services, the list has
+// the one that filters least. The addresses are facts that the operators publish; they were taken from the
+// list of providers of AdGuard's knowledge base as of 2026-07-21 and the list of public resolvers of the
+// DNSCrypt project as of 2026-07-24, those of the first four from [resolver.Public]. Resolvers are asked over
+// UDP if they offer it, as most clients do, otherwise over TLS or HTTPS.
 func Vantages() []Vantage {
 	list := []Vantage{public("google", "Google", "US"), public("cloudflare", "Cloudflare", "US"),
 		public("quad9", "Quad9 Foundation", "CH"), public("opendns", "Cisco", "US")}

@@ -1,11 +1,11 @@
-// Package reach states the facts that every check that reaches a server meets: a name that does not exist, a host
-// without an address, a refused connection, a certificate that is untrusted or about to expire. Each is a [Spec]
-// with its severity, code suffix and wording, so that no two operations report one fact differently (CONTRACT 1.7,
-// One fact, one severity).
+// Package reach defines the rules of checks that connect to a server, for facts such as a name that does not
+// exist, a host without an address, a refused connection, or a certificate that is untrusted or about to
+// expire. Each fact has one severity, code suffix and wording, so that all checks report it in the same way
+// (CONTRACT 1.7, One fact, one severity).
 //
-// Call [Server.Rules] for the rules about reaching a server. Any other rule that states such a fact names it in
-// [rule.Rule.Fact] and, where severity or suffix differ, says why in [rule.Rule.Differs]; a test over all operations
-// enforces it.
+// Writers of checks call [Server.Rules] for the rules about reaching a server. Any other rule that reports
+// such a fact names it in Fact of [rule.Rule] and, if its severity or suffix differs, gives the reason in
+// Differs; a test over all operations enforces this.
 package reach
 
 import (
@@ -25,19 +25,19 @@ import (
 
 // The facts. "The host" is the subject of the operation.
 const (
-	NotLookedUp      rule.Fact = "address could not be looked up"  // the name servers did not say
-	Silent           rule.Fact = "server does not answer"          // at whatever step
+	NotLookedUp      rule.Fact = "address could not be looked up"  // the name servers did not answer
+	Silent           rule.Fact = "server does not answer"          // at any step
 	NoName           rule.Fact = "name does not exist"             // NXDOMAIN (RFC 8020 section 2)
-	NoAddress        rule.Fact = "host has no address"             // the name exists without A and AAAA
-	NotPublic        rule.Fact = "address is not public"           // an address of a special-purpose registry
-	Refused          rule.Fact = "connection refused"              // the host says no to a connection, or the network does
+	NoAddress        rule.Fact = "host has no address"             // the name exists, without A and AAAA records
+	NotPublic        rule.Fact = "address is not public"           // it is in a special-purpose registry
+	Refused          rule.Fact = "connection refused"              // by the host, or the network
 	HTTPClosed       rule.Fact = "port 80 is closed beside HTTPS"  // see [Observation].Closed
 	HTTPSilent       rule.Fact = "port 80 is silent beside HTTPS"  // see [Observation].Mute
 	NoRedirect       rule.Fact = "plain HTTP does not redirect"    // to HTTPS, which the site has
-	Handshake        rule.Fact = "TLS handshake failed"            // no TLS connection, for another reason than trust
-	Expired          rule.Fact = "certificate expired"             // the leaf; of another certificate: Untrusted
+	Handshake        rule.Fact = "TLS handshake failed"            // for another reason than an untrusted certificate
+	Expired          rule.Fact = "certificate expired"             // the leaf certificate; for others, Untrusted
 	NotYetValid      rule.Fact = "certificate not yet valid"       // the leaf
-	Untrusted        rule.Fact = "certificate not trusted"         // for another reason than time and name
+	Untrusted        rule.Fact = "certificate not trusted"         // for another reason than its time or name
 	OtherName        rule.Fact = "certificate of another name"     // it does not cover the host
 	Expiring         rule.Fact = "certificate expires soon"        // see [Ends]
 	ExpiresNow       rule.Fact = "certificate is about to expire"  // see [Ends]
@@ -51,10 +51,10 @@ const (
 	RegistrationEnds rule.Fact = "registration ends soon"          // within 30 days
 )
 
-// A Spec is the part of a fact that is the same in all packages.
+// A Spec is what all rules about a fact have in common.
 type Spec struct {
 	Severity diag.Severity
-	Suffix   string // of the code
+	Suffix   string // suffix of the code
 }
 
 // Specs is the table of facts.
@@ -85,25 +85,23 @@ var Specs = map[rule.Fact]Spec{
 	RegistrationEnds: {diag.Warning, "expiring"},
 }
 
-// Redirect is the advice wherever plain HTTP does not lead to HTTPS, or not straight to it: one redirect settles all
-// that checks find out about it.
+// Redirect is the advice if plain HTTP does not redirect to HTTPS, or not directly.
 const Redirect = "Redirect every http:// URL with 301 or 308 to the same URL at https:// first, and only from there " +
 	"to another host."
 
-// ClosedAdvice is the advice wherever port 80 refuses connections beside an HTTPS site, which is fine but for old
-// links.
+// ClosedAdvice is the advice if port 80 of an HTTPS site refuses connections, which affects only old links.
 const ClosedAdvice = "Listen on port 80 and redirect to https:// with 301 or 308, or leave it closed: browsers try " +
 	"HTTPS first, old links and other clients do not."
 
-// SilentAdvice is the advice wherever port 80 does not answer beside an HTTPS site.
+// SilentAdvice is the advice if port 80 of an HTTPS site does not answer.
 const SilentAdvice = "Let port 80 redirect to https:// or refuse connections immediately: while it is silent, old " +
 	"links hang."
 
 const day = 24 * time.Hour
 
-// Ends grades a certificate that is still valid by what is left of its lifetime (CONTRACT 1.7): [diag.Error] from the
-// smaller of 7 days and an eighth of it, [diag.Warning] from the smaller of 14 days and a quarter, else [diag.Info]. A
-// certificate of six days is fine with two left.
+// Ends grades a valid certificate by the time left until it expires (CONTRACT 1.7): [diag.Error] if that is
+// at most the smaller of 7 days and an eighth of its lifetime, [diag.Warning] if at most the smaller of 14
+// days and a quarter, otherwise [diag.Info]. A six-day certificate with two days left is [diag.Info].
 func Ends(notBefore, notAfter, now time.Time) diag.Severity {
 	life, left := notAfter.Sub(notBefore), notAfter.Sub(now)
 	switch {

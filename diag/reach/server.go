@@ -22,24 +22,24 @@ const (
 	SourceAnswer rule.Source = "answer" // what it answers
 )
 
-// Observation is how far a check came with a server, and with others on the way to it.
+// An Observation records how far a check got in reaching a server, including redirects.
 type Observation struct {
-	Host string       // that was tried last
-	Port uint16       // likewise
-	Way  string       // how it came to be that host, as a sentence with a space after it; may be empty
-	Err  *fetch.Error // why it came no further; nil if it did
-	TLS  []*pki.TLS   // connections over TLS that were made, in order
+	Host string       // the last host that was tried
+	Port uint16       // its port
+	Way  string       // why that host was tried, as a sentence followed by a space; may be empty
+	Err  *fetch.Error // why the check ended there; nil if it did not
+	TLS  []*pki.TLS   // TLS connections, in order
 	Hops []fetch.Hop  // that answered, in order
 	Now  time.Time
 
-	// Plain says that the check began at port 80; Closed that this refuses connections beside an HTTPS site that answers,
-	// Mute that it is silent beside one.
+	// Plain means that the check began at port 80. Closed and Mute mean that port 80 refuses connections or
+	// does not answer, although the HTTPS site of the host answers.
 	Plain, Closed, Mute bool
 
 	moved bool // by redirects
 }
 
-// Observe returns how far a fetch came.
+// Observe returns how far a fetch got.
 func Observe(r *fetch.Result, now time.Time) *Observation {
 	s := &Observation{
 		Host:  r.URL.Host().String(),
@@ -62,9 +62,9 @@ func Observe(r *fetch.Result, now time.Time) *Observation {
 	return s
 }
 
-// ObservePlain is [Observe] for a fetch that may have begun at port 80. Where this refuses connections, or is silent,
-// it returns how far the fetch of the same URL over HTTPS came, which browsers try first: as far as its first answer.
-// Secure may be nil.
+// ObservePlain is [Observe] for a fetch that may have begun at port 80. If that port refuses connections or
+// does not answer, it returns how far the fetch of the same URL over HTTPS got, up to its first response,
+// because browsers try HTTPS first. Secure may be nil.
 func ObservePlain(plain, secure *fetch.Result, now time.Time) *Observation {
 	s := Observe(plain, now)
 	s.Plain = plain.URL.Scheme() == "http" && s.Port == httpPort
@@ -89,13 +89,13 @@ func ObservePlain(plain, secure *fetch.Result, now time.Time) *Observation {
 	return t
 }
 
-// Mute reports whether a fetch ended at port 80 of the host it began with, which did not answer.
+// Mute reports whether a fetch ended because port 80 of its first host did not answer.
 func Mute(r *fetch.Result) bool {
 	return len(r.Hops) == 0 && r.URL.Scheme() == "http" && r.URL.Port() == httpPort && r.Err != nil &&
 		r.Err.Unanswered && r.Err.Step >= fetch.Connecting
 }
 
-// Refuses reports whether a fetch ended at port 80 of the host it began with, which refuses connections.
+// Refuses reports whether a fetch ended because port 80 of its first host refused the connection.
 func Refuses(r *fetch.Result) bool {
 	return len(r.Hops) == 0 && r.URL.Scheme() == "http" && r.URL.Port() == httpPort && r.Err != nil &&
 		r.Err.Code == fetch.Connect && !r.Err.Unanswered
@@ -107,9 +107,8 @@ const (
 	httpsPort = 443
 )
 
-// Unanswered lists the sources of which something is not known, as [rule.Unanswerer] wants them: both once a server
-// was silent or a redirect was not followed, since it might have led to another, of whose address and certificate
-// nothing is known.
+// Unanswered implements [rule.Unanswerer]. It lists both sources if a server did not answer or a redirect was
+// not followed, because nothing is known about the servers after it.
 func (s *Observation) Unanswered() []rule.Source {
 	if s == nil || s.Err == nil || !s.Err.Unanswered && !s.Err.Limit {
 		return nil
@@ -120,8 +119,8 @@ func (s *Observation) Unanswered() []rule.Source {
 // beyond reports whether the check ended at a redirect that is longer than what is read here.
 func (s *Observation) beyond() bool { return s.Err != nil && s.Err.Limit }
 
-// Scope lists the parts of the way that were examined, and the target that was left out, if it was longer than what is
-// read here; else nothing.
+// Scope lists the hops that were examined and the redirect target that was not, if the target exceeds the
+// maximum length of a URL. Otherwise it returns nil.
 func (s *Observation) Scope() []diag.ScopePart {
 	if s == nil || !s.beyond() {
 		return nil
@@ -165,19 +164,19 @@ func (s *Observation) each(test func(t *pki.TLS, leaf *pki.Certificate) string) 
 	})
 }
 
-// A Server makes the rules about reaching a server, where evidence of type E records how far the check came: see the
-// example. A row names a fact and the package's own fields, at least the code; severity, words and test are those of
-// the fact. Other fields of a row take precedence: its advice or reference, or a severity and why it
-// [rule.Rule.Differs]. Rows may be in any order that has causes first. That a name does not exist leaves no score,
-// unless the row has a weight, as where the server is a part of what is judged.
+// A Server makes the rules about reaching a server from evidence of type E; see the example. Each row passed
+// to Rules names a fact and sets at least its code. Severity, texts and test are those of the fact, unless
+// the row sets them. Rows must be ordered with causes before their consequences. If a name does not exist
+// there is no score, unless the row has a weight.
 //
-// The rules read the sources of this package: evidence lists in Unanswered what [Observation.Unanswered] does.
+// The rules read [SourceServer] and [SourceAnswer]: Unanswered of the evidence must include the result of
+// [Observation.Unanswered].
 type Server[E any] struct {
-	Name        string               // what titles call it after "the", such as "policy host"; empty: "host"
-	Observation func(E) *Observation // nil if the server was not asked: then no rule applies
+	Name        string               // name of the server in titles, such as "policy host"; empty means "host"
+	Observation func(E) *Observation // returns nil if the server was not asked; then no rule applies
 }
 
-// Rules completes rules about facts.
+// Rules returns the rows, completed.
 func (k Server[E]) Rules(rows ...rule.Rule[E]) rule.Rules[E] {
 	codes := map[rule.Fact]diag.Code{}
 	for i := range rows {
@@ -222,8 +221,8 @@ func (k Server[E]) advising(f serverFact) func(E) rule.Failures {
 	}
 }
 
-// NoDomain completes a rule that fails where the domain in question does not exist: then there is no score. It says
-// what is its own, at least the code and the test.
+// NoDomain completes a rule that fails if the domain in question does not exist, in which case there is no
+// score. The rule sets at least its code and its test.
 func NoDomain[E any](r rule.Rule[E]) rule.Rule[E] {
 	r.Severity, r.StateIfFailed, r.NoScore, r.Fact = Specs[NoName].Severity, diag.Missing, true, NoName
 	r.Title, r.Requirement = "Domain does not exist", cmp.Or(r.Requirement, "The domain exists")

@@ -24,8 +24,8 @@ const (
 
 var kinds = []string{kindDNS, kindIPv4, kindIPv6, kindASN, kindSeeds}
 
-// A Bootstrap maps to the RDAP service that is responsible for a domain, an address or an autonomous system (RFC
-// 9224). It does not change once made.
+// A Bootstrap maps domains, addresses and autonomous systems to the responsible RDAP services (RFC 9224). It
+// is immutable.
 type Bootstrap struct {
 	lists map[string]list
 
@@ -43,10 +43,10 @@ type systems struct {
 // DefaultBootstrap returns the built-in tables.
 func DefaultBootstrap() *Bootstrap { return builtinBootstrap() }
 
-// ParseBootstrap reads tables that replace the built-in ones: a JSON object in which "dns", "ipv4", "ipv6" and "asn"
-// are the files of that name that IANA publishes (RFC 9224 section 3), each optional, and "seeds" is a list like "dns"
-// of services that are tried for domains which that does not have. One such file alone will do, also one with entries
-// of several kinds. A list that is missing is the built-in one. Services that cannot be used are left out.
+// ParseBootstrap parses tables that replace the built-in ones: a JSON object with the optional members "dns",
+// "ipv4", "ipv6" and "asn", each a bootstrap file as IANA publishes it (RFC 9224 section 3), and "seeds",
+// which has the form of "dns" and lists services for domains missing there. A single bootstrap file is
+// accepted too. The built-in table is used for each missing member. Services with unusable URLs are ignored.
 func ParseBootstrap(data []byte) (*Bootstrap, error) {
 	lists, err := parseLists(data)
 	if err != nil {

@@ -190,7 +190,7 @@ type Client struct {
 	WhoisServers *Servers   // WHOIS servers; nil means the built-in table
 }
 
-// The names of the tables among the lists that an operator may replace, see [diag.List].
+// The names of the files that replace the built-in tables; see [diag.List].
 const (
 	BootstrapFile = "rdap-bootstrap.json"
 	ServersFile   = "whois-servers.json"

@@ -20,7 +20,7 @@ type DomainRequest struct {
 	Raw             bool        `json:"raw,omitempty" doc:"whether to report the answers as they came"`
 }
 
-// A DomainReport is the registration of a domain at the registry and the registrar.
+// A DomainReport is the registration of a domain, from the registry and the registrar.
 type DomainReport struct {
 	diag.Text
 	Domain           diag.Domain  `json:"domain" doc:"the domain asked about"`
@@ -48,8 +48,7 @@ type DomainReport struct {
 // Rules describes the rules behind the findings.
 func (*DomainReport) Rules() []rule.Description { return domainRules.Describe() }
 
-// LookupDomain asks the registry in charge of a domain, and the registrar, with the tables of the
-// environment, or else those built in, see [Client.LookupDomain].
+// LookupDomain is [Client.LookupDomain] with the tables of the environment, or else the built-in ones.
 func LookupDomain(ctx context.Context, env *diag.Env, req DomainRequest) (*DomainReport, error) {
 	client, err := clientOf(env)
 	if err != nil {
@@ -58,10 +57,10 @@ func LookupDomain(ctx context.Context, env *diag.Env, req DomainRequest) (*Domai
 	return client.LookupDomain(ctx, env, req)
 }
 
-// LookupDomain asks the registry in charge of a domain over RDAP, then the registrar that it names; if
-// there is no RDAP, or it has no answer, over WHOIS. The error is a *[diag.InputError], the context's,
-// or wraps [diag.ErrUnavailable] if nothing was learned: the registry was silent, refused to answer, or its
-// RDAP answer made no sense and there is no WHOIS.
+// LookupDomain queries the registry of a domain over RDAP, then the registrar that it names. If there is no
+// RDAP service, or it does not answer, it uses WHOIS. The error is a *[diag.InputError], the error of the
+// context, or wraps [diag.ErrUnavailable] if nothing was learned: the registry did not answer or refused to,
+// or its RDAP answer is invalid and there is no WHOIS server.
 func (c *Client) LookupDomain(ctx context.Context, env *diag.Env, req DomainRequest) (*DomainReport, error) {
 	if req.Domain.IsZero() {
 		return nil, input.Invalid("domain", "is required")
@@ -103,8 +102,7 @@ type IPReport struct {
 // Rules describes the rules behind the findings.
 func (*IPReport) Rules() []rule.Description { return ipRules.Describe() }
 
-// LookupIP asks the registry in charge of an address, with the tables of the environment, or else
-// those built in, see [Client.LookupIP].
+// LookupIP is [Client.LookupIP] with the tables of the environment, or else the built-in ones.
 func LookupIP(ctx context.Context, env *diag.Env, req IPRequest) (*IPReport, error) {
 	client, err := clientOf(env)
 	if err != nil {
@@ -113,10 +111,10 @@ func LookupIP(ctx context.Context, env *diag.Env, req IPRequest) (*IPReport, err
 	return client.LookupIP(ctx, env, req)
 }
 
-// LookupIP queries the regional registry responsible for an address over RDAP, and over WHOIS if there is no RDAP or
-// it has no answer. Special-purpose addresses are answered from a table, those that are reached from anywhere only
-// where the registry has no answer. The error is a *[diag.InputError], the context's, or wraps [diag.ErrUnavailable]
-// if no server answered.
+// LookupIP queries the responsible regional registry over RDAP, and over WHOIS if there is no RDAP service or
+// it does not answer. Special-purpose addresses are answered from a table; globally reachable ones only if
+// the registry has no answer. The error is a *[diag.InputError], the error of the context, or wraps
+// [diag.ErrUnavailable] if no server answered.
 func (c *Client) LookupIP(ctx context.Context, env *diag.Env, req IPRequest) (*IPReport, error) {
 	if req.IP.IsZero() {
 		return nil, input.Invalid("ip", "is required")
@@ -128,7 +126,7 @@ func (c *Client) LookupIP(ctx context.Context, env *diag.Env, req IPRequest) (*I
 	return e.report(req.Raw, env.Now()), nil
 }
 
-// Source is where the data are from: rdap, whois or none.
+// Source is the source of the data: rdap, whois or none.
 type Source string
 
 // The sources.
@@ -141,8 +139,8 @@ const (
 // Values lists the sources.
 func (Source) Values() []string { return kit.Values(fromRDAP, fromWHOIS, fromNone) }
 
-// A Registry is one of the regional Internet registries, which give out addresses (RFC 7020 section 3): arin, ripe,
-// apnic, lacnic, afrinic or none.
+// A Registry is one of the regional Internet registries, which assign addresses (RFC 7020 section 3): arin,
+// ripe, apnic, lacnic, afrinic or none.
 type Registry string
 
 // The regional registries.
@@ -173,7 +171,7 @@ type Network struct {
 	UpdatedAt    time.Time      `json:"updated_at,omitzero" doc:"when the registration was last changed"`
 }
 
-// An Organization holds a network.
+// An Organization is the holder of a network.
 type Organization struct {
 	Name    string `json:"name,omitempty" doc:"name"`
 	Handle  string `json:"handle,omitempty" doc:"the registry's identifier"`
@@ -187,7 +185,7 @@ type ASN struct {
 	Route  string `json:"route,omitempty" doc:"prefix that is announced"`
 }
 
-// An AbuseDesk is where abuse of a network is reported.
+// An AbuseDesk is the contact for reporting abuse of a network.
 type AbuseDesk struct {
 	Emails []string `json:"emails" doc:"addresses for mail"`
 	Phones []string `json:"phones" doc:"telephone numbers"`
@@ -228,7 +226,8 @@ var special = sync.OnceValue(func() map[netip.Prefix]Purpose {
 	return table
 })
 
-// PurposeOf returns the smallest block of the table that has the address, and its purpose.
+// PurposeOf returns the smallest special-purpose block that contains the address, and its purpose. The bool
+// is false if there is none.
 func PurposeOf(ip netip.Addr) (netip.Prefix, Purpose, bool) {
 	for bits := ip.BitLen(); bits >= 0; bits-- {
 		p, err := ip.Prefix(bits)
@@ -260,7 +259,7 @@ type Registrar struct {
 	AbusePhone string `json:"abuse_phone,omitempty" doc:"where to report abuse"`
 }
 
-// Dates are those of a registration.
+// Dates are the dates of a registration.
 type Dates struct {
 	CreatedAt          time.Time `json:"created_at,omitzero" doc:"when it began"`
 	ExpiresAt          time.Time `json:"expires_at,omitzero" doc:"when it ends, as the registry says"`
@@ -268,7 +267,7 @@ type Dates struct {
 	RegistrarExpiresAt time.Time `json:"registrar_expires_at,omitzero" doc:"when it ends, as the registrar says"`
 }
 
-// A Nameserver is one that the registry has delegated the domain to.
+// A Nameserver is a name server to which the registry delegates the domain.
 type Nameserver struct {
 	Name      string       `json:"name" doc:"host name"`
 	Addresses []netip.Addr `json:"addresses" doc:"addresses that the registry knows"`

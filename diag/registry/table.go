@@ -135,8 +135,9 @@ type Servers struct{ hosts map[string]string }
 // DefaultServers returns the built-in table.
 func DefaultServers() *Servers { return builtinServers() }
 
-// ParseServers reads a table that replaces the built-in one: a JSON object of domains, such as "com" or "co.za", and
-// host names. A host may end in a port, such as "localhost.example:4343", which the guard must allow.
+// ParseServers parses a table that replaces the built-in one: a JSON object that maps domains, such as "com"
+// or "co.za", to host names. A host may have a port, as in "localhost.example:4343", which the guard must
+// allow.
 func ParseServers(data []byte) (*Servers, error) {
 	var table map[string]string
 	if err := json.Unmarshal(data, &table); err != nil {

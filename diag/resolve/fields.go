@@ -188,7 +188,7 @@ func paramName(key dns.SVCBKey) string { return strings.ReplaceAll(key.String(),
 // newAlgorithms are those of DNSSEC that the library does not know: RFC 9563 and RFC 9558.
 var newAlgorithms = map[uint8]string{17: "SM2SM3", 23: "ECC-GOST12"}
 
-// AlgorithmName returns the mnemonic of an algorithm in the registry of IANA, or ALGnnn.
+// AlgorithmName returns the mnemonic of a DNSSEC algorithm in IANA's registry, or ALGnnn.
 func AlgorithmName(algorithm uint8) string {
 	return cmp.Or(newAlgorithms[algorithm], dns.AlgorithmToString[algorithm], "ALG"+strconv.Itoa(int(algorithm)))
 }

@@ -20,7 +20,7 @@ import (
 // A Class is a class of records (RFC 1035 section 3.2.4).
 type Class string
 
-// The classes that can be asked for.
+// The classes that can be queried.
 const (
 	Internet Class = "IN"
 	Chaos    Class = "CH" // in which servers identify themselves (RFC 4892)

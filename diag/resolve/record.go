@@ -15,24 +15,26 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A DNSRecord is one record.
+// A DNSRecord describes one record.
 type DNSRecord struct {
 	Name  string `json:"name" doc:"whose record it is, in lower case, without a final dot"`
 	Type  string `json:"type" doc:"its type"`
 	Class string `json:"class" doc:"its class, IN for the Internet"`
 	TTL   uint32 `json:"ttl" doc:"how long it may be kept, in seconds"`
 	Data  string `json:"data" doc:"its data as written in a zone file"`
-	// Fields hold the data taken apart, by names that depend on the type. Names of hosts are in lower case without a
-	// final dot; bytes are in hexadecimal digits or base64 as in zone files; text that is not UTF-8 is under the name
-	// with "_hex" appended, in hexadecimal digits. A type that is not described here has the one field "rdata_hex".
+	// Fields has the data as separate fields, with names that depend on the type. Host names are in lower
+	// case without a final dot; bytes are in hexadecimal or base64 as in zone files. Text that is not UTF-8
+	// is in hexadecimal, under the name with "_hex" appended. Unknown types have the single field
+	// "rdata_hex".
 	Fields Fields `json:"fields" doc:"its data taken apart, by names that depend on the type"`
 }
 
-// Fields are the data of a record, by name. The values are strings, booleans, integers (int64), lists
-// of strings, times, and for the parameters of SVCB and HTTPS again Fields.
+// Fields are the data of a record by name. The values are strings, booleans, integers (int64), lists of
+// strings, times and, for the parameters of SVCB and HTTPS, Fields.
 type Fields map[string]any
 
-// NewDNSRecord describes a record. Now decides what the 32-bit times of signatures mean (RFC 4034 section 3.1.5).
+// NewDNSRecord describes a record. The 32-bit times of signatures are interpreted relative to now; see
+// [SerialTime].
 func NewDNSRecord(rr dns.RR, now time.Time) DNSRecord {
 	h := rr.Header()
 	return DNSRecord{
@@ -53,8 +55,8 @@ func dataText(rr dns.RR) string {
 	return strings.ToValidUTF8(strings.TrimPrefix(rr.String(), rr.Header().String()), "\uFFFD")
 }
 
-// NewDNSRecords describes records, at most limit of them; the list is never nil. Pseudo-records of
-// the protocol and repetitions of a record are left out.
+// NewDNSRecords describes at most limit records, without OPT and other pseudo-records and without duplicates.
+// The result is never nil.
 func NewDNSRecords(rrs []dns.RR, limit int, now time.Time) []DNSRecord {
 	list, seen := []DNSRecord{}, map[string]bool{}
 	for _, rr := range rrs {
@@ -119,14 +121,14 @@ func lowerNames(data reflect.Value) {
 	}
 }
 
-// SerialTime returns the time that is meant by a 32-bit number of seconds: the one of all that are
-// equal modulo 2^32 that lies next to now (RFC 4034 section 3.1.5, RFC 1982).
+// SerialTime returns the time for a 32-bit number of seconds since 1970: of all times equal to it modulo
+// 2^32, the one nearest to now (RFC 4034 section 3.1.5, RFC 1982).
 func SerialTime(seconds uint32, now time.Time) time.Time {
 	base := now.Unix()
 	return time.Unix(base+int64(int32(seconds-uint32(base))), 0).UTC()
 }
 
-// A Type is a type of records to ask for (RFC 6895 section 3.1). Its zero value is no type.
+// A Type is a record type that can be queried (RFC 6895 section 3.1). Its zero value is not a type.
 type Type uint16
 
 var common = []uint16{dns.TypeA, dns.TypeAAAA, dns.TypeCAA, dns.TypeCNAME, dns.TypeDNSKEY, dns.TypeDS, dns.TypeHTTPS,
@@ -144,14 +146,13 @@ var refusals = map[uint16]string{
 	dns.TypeTKEY: "TKEY is part of the protocol (RFC 2930): no name has such a record",
 }
 
-// TypeNames lists the names of the common types. [ParseType] knows those of all others that the DNS
-// library can read too, such as LOC, CDS and OPENPGPKEY.
+// TypeNames lists the names of the common types. [ParseType] also accepts less common ones, such as LOC, CDS
+// and OPENPGPKEY.
 func TypeNames() []string {
 	return kit.Map(common, func(t uint16) string { return dns.TypeToString[t] })
 }
 
-// ParseType reads the name of a type in any letter case, or TYPEnnn. The error is a
-// *[diag.InputError].
+// ParseType parses the name of a type in any letter case, or TYPEnnn. The error is a *[diag.InputError].
 func ParseType(s string) (Type, error) {
 	name := strings.ToUpper(s)
 	code, known := dns.StringToType[name]

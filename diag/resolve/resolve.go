@@ -28,8 +28,8 @@ type Request struct {
 	Type     Type       `json:"qtype" doc:"type of the records: A AAAA CAA CNAME DNSKEY DS HTTPS MX NAPTR NS NSEC NSEC3PARAM PTR RRSIG SOA SRV SSHFP SVCB TLSA TXT in any letter case, or TYPEnnn" example:"MX"`
 	Resolver ResolverID `json:"resolver,omitempty" enum:"default google cloudflare quad9 opendns authoritative" default:"default" doc:"who is asked; authoritative: the servers of the name, found by iterating from the root"`
 	DNSSEC   bool       `json:"dnssec,omitempty" default:"false" doc:"whether to ask for signatures too, and to report whether the answer is authentic"`
-	// Trace shows the way from the root servers to the answer. It is walked beside the question to the
-	// resolver, unless the authoritative servers are asked anyway.
+	// Trace adds the delegations from the root servers to the answer. They are queried in addition to the
+	// resolver.
 	Trace bool `json:"trace,omitempty" default:"false" doc:"whether to show the way from the root servers to the answer"`
 
 	// How the question is put.
@@ -41,12 +41,13 @@ type Request struct {
 	NSID             bool               `json:"nsid,omitempty" default:"false" doc:"whether to ask the server for its identifier (NSID)"`
 	UDPPayloadSize   int                `json:"udp_payload_size,omitempty" min:"512" max:"4096" doc:"largest reply over UDP that is asked for, in bytes; 1232 unless given"`
 	IPVersion        int                `json:"ip_version,omitempty" enum:"4 6" doc:"version of the Internet Protocol over which servers are asked; both unless given"`
-	// TimeoutSeconds and Tries are those of the resolver in question unless given: as a rule two tries of two seconds.
+	// TimeoutSeconds and Tries override those of the resolver; 0 keeps them, usually two tries of two
+	// seconds.
 	TimeoutSeconds int `json:"timeout_seconds,omitempty" min:"1" max:"30" doc:"how long each server is waited for"`
 	Tries          int `json:"tries,omitempty" min:"1" max:"10" doc:"how often the servers are asked until one answers"`
 }
 
-// A ResolverID names a resolver that can be asked: default, google, cloudflare, quad9, opendns or authoritative.
+// A ResolverID names a resolver to ask: default, google, cloudflare, quad9, opendns or authoritative.
 type ResolverID string
 
 // The resolvers.
@@ -56,7 +57,7 @@ const (
 	cloudflare ResolverID = "cloudflare"
 	quad9      ResolverID = "quad9"
 	openDNS    ResolverID = "opendns"
-	// Authoritative are the servers that are responsible for the name, found by a walk from the root.
+	// Authoritative means the authoritative servers of the name, found by iteration from the root.
 	Authoritative ResolverID = "authoritative"
 )
 
@@ -122,8 +123,9 @@ type evidence struct {
 	began, ended time.Time
 }
 
-// Lookup puts one question to a resolver, or to the authoritative servers. NXDOMAIN, SERVFAIL and the like are answers;
-// the error is a *[diag.InputError], the context's, or wraps [diag.ErrUnavailable] if no answer came.
+// Lookup sends one query to a resolver, or to the authoritative servers. NXDOMAIN, SERVFAIL and the like are
+// answers. The error is a *[diag.InputError], the error of the context, or wraps [diag.ErrUnavailable] if no
+// reply came.
 func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	e, err := fetch(ctx, env, req)
 	if err != nil {

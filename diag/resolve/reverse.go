@@ -70,9 +70,9 @@ type forwardAnswer struct {
 	matches   bool
 }
 
-// Reverse looks up the host names of an address and, unless disabled, their addresses: two round trips in all. The
-// error is a *[diag.InputError], the context's, or wraps [diag.ErrUnavailable] if nothing was learned about the
-// address.
+// Reverse looks up the host names of an address and, unless Verify is false, their addresses. The error is a
+// *[diag.InputError], the error of the context, or wraps [diag.ErrUnavailable] if nothing was learned about
+// the address.
 //
 // Only addresses of the same version are looked up, because the others cannot match. Addresses that are not public
 // are looked up too: the resolver may know their names (RFC 6303).

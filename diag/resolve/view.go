@@ -13,7 +13,7 @@ import (
 // maxSaid bounds the answers that a headline or a fact holds; more are a table.
 const maxSaid = 3
 
-// View presents the report: the answer first.
+// View presents the report.
 func (r *Report) View() *view.View {
 	v := view.OfText(
 		cmp.Or(r.NameUnicode, r.Name.String())+view.TextIf(r.Class != "", " "+string(r.Class))+" "+r.Type.String(),

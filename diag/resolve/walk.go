@@ -24,7 +24,7 @@ const (
 	maxStepRecords = 50  // that a step lists of each kind
 )
 
-// A Step is one question to one server on the way from the root servers to the answer.
+// A Step is one query to one server between the root servers and the answer.
 type Step struct {
 	Zone       string      `json:"zone" doc:"the zone for which the server was asked"`
 	Name       string      `json:"qname" doc:"the name in the question: that of the request, an alias that it has, or a name server whose address is needed"`

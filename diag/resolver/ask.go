@@ -12,8 +12,8 @@ import (
 // ErrNoMessage is the error of an exchange that returned neither a message nor an error.
 var ErrNoMessage = errors.New("the resolver returned no message")
 
-// Ask sends a query to an Exchanger of any implementation: its reply is never nil without an error, which is
-// [ErrNoMessage] if the Exchanger returned neither.
+// Ask calls Exchange of any Exchanger, and returns [ErrNoMessage] if that returns neither a reply nor an
+// error.
 func Ask(ctx context.Context, r Exchanger, q *dns.Msg) (*dns.Msg, error) {
 	m, err := r.Exchange(ctx, q)
 	if m == nil && err == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// An Exchanger puts one question to the DNS, as [Client] and [Cache] do. Its reply is the caller's to change.
+// An Exchanger sends one query to the DNS, as [Client] and [Cache] do. The caller may modify the reply.
 type Exchanger interface {
 	Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error)
 }
@@ -33,27 +33,27 @@ const (
 	recordOverhead = 100
 )
 
-// A Cache keeps replies for as long as their times to live allow, and merges concurrent identical queries into one
-// exchange. Its zero value is a cache of the default size for the servers of the system. It may be used by several
-// goroutines concurrently, must not be copied, and must not change once in use.
+// A Cache caches replies for as long as their times to live allow, and merges concurrent identical queries
+// into one exchange. Its zero value is a cache of the default size for the servers of the system. It may be
+// used by several goroutines concurrently. It must not be copied, and must not be changed after first use.
 //
-// Replies are kept by name, type and class, and by the bits RD, DO, CD and AD and the presence of EDNS
-// in the question. Queries with EDNS options pass through, and so does anything but a plain query, or one with
-// [Options]. Truncated replies are not kept, SERVFAIL is for two seconds.
+// The key of a cached reply is the name, type and class of the query, its bits RD, DO, CD and AD, and whether
+// it has EDNS. Queries with EDNS options or with [Options], and messages that are not plain queries, are
+// passed on. Truncated replies are not cached, SERVFAIL is for two seconds.
 type Cache struct {
-	// Upstream is asked for what is not known. If nil, it is the servers of the system.
+	// Upstream answers queries that are not in the cache. If nil, the servers of the system do.
 	Upstream Exchanger
-	// MaxEntries and MaxBytes bound the replies that are kept; the bytes are an estimate. 0 means
-	// 32,768 replies and 32 MiB.
+	// MaxEntries and MaxBytes limit the number of cached replies and their estimated size. 0 means 32,768
+	// replies and 32 MiB.
 	MaxEntries int
 	MaxBytes   int
-	// MaxTTL and MaxNegativeTTL bound how long positive and negative answers are kept. 0 means five minutes and one
-	// minute.
+	// MaxTTL and MaxNegativeTTL limit how long positive and negative answers are cached. 0 means five minutes
+	// and one minute.
 	MaxTTL         time.Duration
 	MaxNegativeTTL time.Duration
-	// MinTTL is how long every reply is kept at least, regardless of its kind and its times to live, unless it is
-	// cut off: for a cache that lives no longer than one diagnostic, whose parts shall see the same answers. 0 means
-	// that replies are kept as they allow.
+	// MinTTL is the minimum time for which every reply is cached, whatever its kind and its times to live,
+	// unless it is truncated. It is meant for a cache that is used for one diagnostic, all parts of which
+	// must see the same answers. 0 means no minimum.
 	MinTTL time.Duration
 	// Clock returns the time. If nil, it is the wall clock.
 	Clock func() time.Time
@@ -141,8 +141,8 @@ func (c *Cache) now() time.Time {
 	return c.Clock()
 }
 
-// Exchange returns the reply to a question: one that is kept, with its times to live lowered by its
-// age, or a new one. The reply is the caller's to change.
+// Exchange returns the reply to a query: a cached one, with its times to live reduced by its age, or a new
+// one. The caller may modify it.
 func (c *Cache) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -251,7 +251,7 @@ func (s *shard) drop(e *entry) {
 	s.bytes -= e.size
 }
 
-// Len returns how many replies are kept, whether still valid or not.
+// Len returns the number of cached replies, including expired ones.
 func (c *Cache) Len() int {
 	c.once.Do(c.setUp)
 	n := 0

@@ -22,34 +22,37 @@ const (
 	maxAttempts     = 10 // more would be an attack
 )
 
-// A Client queries name servers. Its zero value queries those of the system. It may be used by several goroutines
-// concurrently, must not be copied, and must not change once in use.
+// A Client queries name servers. Its zero value queries those of the system. It may be used by several
+// goroutines concurrently. It must not be copied, and must not be changed after first use.
 type Client struct {
-	// Servers are asked in this order. A server that did not answer is asked after the others for
-	// ten seconds. If empty, the servers are those of ConfigFile.
+	// Servers are queried in this order. A server that did not answer is moved behind the others for ten
+	// seconds. If empty, the servers are those of ConfigFile.
 	Servers []Server
-	// ConfigFile holds the servers in the format of resolv.conf(5). It is read again when it
-	// changes. Empty means /etc/resolv.conf. Without the file, 127.0.0.1 and ::1 are asked.
+	// ConfigFile is the path of a file with the servers, in the format of resolv.conf(5). It is read again
+	// when it changes. Empty means /etc/resolv.conf. If the file does not exist, 127.0.0.1 and ::1 are
+	// queried.
 	ConfigFile string
-	// Dial connects to an IP address and port, network being tcp or udp. Connections over udp carry
-	// one message in each Read and Write. If nil, the real network is used, with shared sockets.
+	// Dial connects to an IP address and port; network is "tcp" or "udp". Each Read and Write of a udp
+	// connection carries one message. If nil, the real network is used, with shared sockets.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Lookup finds the addresses of DoT and DoH servers given by name alone. If nil, the system does.
+	// Lookup looks up the addresses of DoT and DoH servers that have none. If nil, the system does.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
-	// Roots are the certificate authorities to trust. If nil, the system's.
+	// Roots are the certificate authorities to trust. If nil, the system's are trusted.
 	Roots *x509.CertPool
 	// Clock returns the time at which certificates must be valid. If nil, it is the wall clock.
 	Clock func() time.Time
-	// Timeout bounds the wait for the reply to one message, connecting included. A question that goes
-	// over UDP and then over TCP has it twice. 0 means what the ConfigFile says, or 2 seconds.
+	// Timeout limits the wait for the reply to one message, including the time to connect. It applies
+	// separately to a query over UDP and its repetition over TCP. 0 means the value of the ConfigFile, or 2
+	// seconds.
 	Timeout time.Duration
-	// Attempts is how often the servers are tried, at most 10. 0 means the value of the ConfigFile, or twice.
+	// Attempts is the number of times that the servers are tried, at most 10. 0 means the value of the
+	// ConfigFile, or 2.
 	Attempts int
-	// Case0x20 sends names over UDP in random letter case, and believes only replies that repeat it. A server that does
-	// not repeat it is asked over TCP after a tenth of a second; with AsIs, if that fails, once more over UDP.
+	// Case0x20 sends names over UDP in random letter case, and accepts only replies that repeat it. A server
+	// that does not repeat it is queried over TCP after 100 ms and, with AsIs, again over UDP if that fails.
 	Case0x20 bool
-	// AsIs sends queries just as they are and returns the replies to them: EDNS is not added, a reply
-	// that is cut off is not asked for over TCP, and a refusal is final.
+	// AsIs sends queries unchanged and returns the replies as received: EDNS is not added, a truncated reply
+	// is not repeated over TCP, and a refusal is final.
 	AsIs bool
 
 	mu     sync.Mutex // guards file, and changing what follows
@@ -69,17 +72,17 @@ type upstreams struct {
 	stale    time.Time // when to check the file again; zero: never
 }
 
-// System returns a client that asks the servers of the system.
+// System returns a client that queries the servers of the system.
 func System() *Client { return new(Client) }
 
-// Exchange sends a query to the servers until one has answered. The query is a message with one question; it is not
-// modified. An OPT record is added if missing, to permit larger replies; the one in the reply is removed again. The
-// bits DO, CD and AD are those of the caller.
+// Exchange sends a query to the servers until one answers. The query is a message with one question; it is
+// not modified. If it has no OPT record, one is added to permit larger replies, and removed from the reply.
+// The bits DO, CD and AD are sent as set by the caller.
 //
-// The reply is a server's reply as received; after REFUSED, NOTIMP and FORMERR the other servers are queried too.
-// SERVFAIL is final: it is how a validating server reports a forged answer, and another server must not be queried
-// for it. The error is that of the context if that has ended, else it says why no server answered; errors.Is with
-// [ErrTimeout] detects silence.
+// The reply is returned as received. After REFUSED, NOTIMP or FORMERR, the other servers are queried too.
+// SERVFAIL is final: that is how a validating server reports a forged answer, and another server might return
+// it. The error is that of the context if it has ended; otherwise it says why no server answered, and wraps
+// [ErrTimeout] if no reply came in time.
 func (c *Client) Exchange(ctx context.Context, msg *dns.Msg) (*dns.Msg, error) {
 	set, err := c.upstreams()
 	if err != nil {
@@ -88,16 +91,16 @@ func (c *Client) Exchange(ctx context.Context, msg *dns.Msg) (*dns.Msg, error) {
 	return c.ask(ctx, msg, set)
 }
 
-// Ask is Exchange with one server of the caller's choice. It opens a socket for the question and
-// closes it again, which is right for servers that are asked rarely.
+// Ask is Exchange with one given server. It opens a socket for the query and closes it afterwards, which
+// suits servers that are queried rarely.
 func (c *Client) Ask(ctx context.Context, server Server, msg *dns.Msg) (*dns.Msg, error) {
 	set := &upstreams{list: []*upstream{c.newUpstream(server, true)}}
 	set.complete(c, Config{})
 	return c.ask(ctx, msg, set)
 }
 
-// Ready waits until a question that is asked now would be sent, as long as that question would wait. Who has many
-// things to examine begins another one when the servers have heard the questions about those before.
+// Ready waits until the client could send another query immediately, at most as long as that query would
+// wait. Call it before each of many concurrent examinations, so that they do not queue up in the client.
 func (c *Client) Ready(ctx context.Context) error {
 	set, err := c.upstreams()
 	if err != nil {
@@ -217,7 +220,8 @@ func (s *upstreams) complete(c *Client, conf Config) {
 	s.attempts = min(positive(c.Attempts, conf.Attempts, defaultAttempts), maxAttempts)
 }
 
-// Close ends all connections, and the exchanges on them, with [ErrClosed]. The client is of no use afterwards.
+// Close closes all connections and ends the exchanges on them with [ErrClosed]. The client cannot be used
+// afterwards.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,26 +14,27 @@ import (
 	"github.com/miekg/dns"
 )
 
-// An Iterator resolves names iteratively: it begins at the servers of the root zone and follows the referrals down
-// to the servers that are responsible for the name (RFC 1034 section 5.3.3). Its zero value walks the Internet. It
-// may be used by several goroutines concurrently, and keeps nothing between two walks.
+// An Iterator resolves names iteratively: it begins with the servers of the root zone and follows referrals
+// down to the authoritative servers of the name (RFC 1034 section 5.3.3). Such a resolution is called a walk
+// here. The zero Iterator walks the real DNS. It may be used by several goroutines concurrently, and caches
+// nothing between walks.
 //
-// The owner of a domain controls where a walk through it leads. So a server is trusted only for names at or below
-// the zone that it was queried for; each referral must lead further down; and a walk has limits for its queries,
-// aliases, nested lookups of name servers, and servers tried for each zone.
+// The owner of a domain controls where a walk through it leads. A server is therefore trusted only for names
+// at or below the zone for which it was queried; each referral must lead further down; and a walk has limits
+// for queries, aliases, nested lookups of name servers, and servers tried for each zone.
 type Iterator struct {
-	// Ask puts a question to one server, just as it is, as [Client.Ask] does for a client with AsIs.
-	// It must return when the context ends. If nil, the real network is used.
+	// Ask sends a query unchanged to one server, as [Client.Ask] of a client with AsIs. It must return when
+	// the context ends. If nil, the real network is used.
 	Ask func(ctx context.Context, server Server, q *dns.Msg) (*dns.Msg, error)
-	// Roots are the servers where walks begin. If empty, [RootServers].
+	// Roots are the servers with which walks begin. If empty, [RootServers].
 	Roots []NameServer
-	// Check, if set, says why a server must not be asked.
+	// Check, if set, returns an error if a server must not be queried.
 	Check func(addr netip.AddrPort) error
-	// NoIPv4 and NoIPv6 leave out the servers of a family.
+	// NoIPv4 and NoIPv6 exclude servers of an address family.
 	NoIPv4, NoIPv6 bool
-	// TCP asks over TCP alone, instead of over UDP first.
+	// TCP queries over TCP only, instead of over UDP first.
 	TCP bool
-	// MaxQueries bounds the messages sent in one walk. 0 means 100.
+	// MaxQueries is the maximum number of messages sent in one walk. 0 means 100.
 	MaxQueries int
 }
 
@@ -64,7 +65,7 @@ const (
 	maxAliases = 16
 )
 
-// Reasons why a walk has no answer.
+// Errors of [Walk.Err].
 var (
 	// ErrLame means that a server does not answer for a zone that is delegated to it.
 	ErrLame = errors.New("lame server")
@@ -78,33 +79,33 @@ var (
 
 // A Hop is one query to one server on a walk, and its outcome.
 type Hop struct {
-	Zone      string // the zone for which the server was asked, absolute
-	Server    string // name of the server, absolute
+	Zone      string // the zone for which the server was queried, with the final dot
+	Server    string // name of the server, with the final dot
 	Addr      netip.AddrPort
-	Transport Transport // UDP, or TCP if the reply did not fit into a datagram
+	Transport Transport // UDP, or TCP if the reply over UDP was truncated
 	Question  dns.Question
-	For       string   // the name server that is being looked up; empty for the question of the caller
+	For       string   // the name server that is being looked up; empty for the caller's query
 	Reply     *dns.Msg // the server's reply, or nil; must not be modified
 	Child     string   // the zone to which the server refers, or empty
-	NS        []string // the servers of the child, absolute
-	Glue      []dns.RR // their addresses that the server may know
+	NS        []string // the servers of the child, with the final dot
+	Glue      []dns.RR // glue: addresses of those servers that this server may provide
 	Latency   time.Duration
 	Truncated bool  // the reply over UDP was truncated
 	Err       error // why the reply is unusable or missing; nil if it is usable
 }
 
-// A Walk is the way to an answer.
+// A Walk is the result of resolving a name iteratively, with all queries that led to it.
 type Walk struct {
-	// Reply is the result: the records with the aliases that led to them, from all zones on the way, and for the
-	// rest the last reply. If no server of the last zone replied, it is SERVFAIL with the reason, as from resolvers
-	// (RFC 8914 section 4.23). It is never nil.
+	// Reply is the last reply, with the records and the aliases that led to them from all zones of the walk.
+	// If no server of the last zone replied, it is SERVFAIL with an extended error (RFC 8914 section 4.23).
+	// It is never nil.
 	Reply *dns.Msg
-	// Err says why there is no answer of a responsible server. Reply may then be the best of the unusable replies,
-	// such as one with REFUSED.
+	// Err is the reason that no authoritative server answered. Reply may then be the best of the unusable
+	// replies, such as one with REFUSED.
 	Err error
 
-	Last Hop   // the hop of the Reply; its own Reply is nil if no server replied
-	Hops []Hop // all, in the order in which they ended
+	Last Hop   // hop of the last reply; its Reply is nil if no server replied
+	Hops []Hop // all queries, in the order in which they ended
 }
 
 // transport is the transport of the first query to a server.
@@ -115,8 +116,8 @@ func (it *Iterator) transport() Transport {
 	return UDP
 }
 
-// Find walks from the root to the records of one name and type, following aliases. With dnssec it asks
-// for signatures too. The walk is not nil; its Err is that of the context if that has ended.
+// Find walks from the root to the records of one name and type, following aliases. With dnssec, it also
+// requests signatures. The walk is never nil; its Err is that of the context if that has ended.
 func (it *Iterator) Find(ctx context.Context, name string, qtype uint16, dnssec bool) *Walk {
 	w := it.begin(dnssec)
 	q := dns.Question{Name: dns.CanonicalName(name), Qtype: qtype, Qclass: dns.ClassINET}
@@ -127,9 +128,9 @@ func (it *Iterator) Find(ctx context.Context, name string, qtype uint16, dnssec 
 	return &Walk{Reply: reply, Err: err, Last: last, Hops: w.taken()}
 }
 
-// Exchange implements [Exchanger]: the iterator is a resolver that does not validate. Where no server
-// that is responsible can be reached, the reply is SERVFAIL with the reason (RFC 8914 section 4.23), as
-// other resolvers have it. The error is that of the context.
+// Exchange implements [Exchanger]. It does not validate. If no authoritative server can be reached, the reply
+// is SERVFAIL with an extended error (RFC 8914 section 4.23), as from other resolvers. The error is that of
+// the context.
 func (it *Iterator) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	if len(q.Question) != 1 {
 		return nil, errQuestion
@@ -235,7 +236,7 @@ func (w *walk) learn(above *cut, h Hop) *cut {
 	return c
 }
 
-// ParentName returns an absolute name without its first label; that of the root is the root.
+// ParentName returns an absolute name without its first label; the parent of the root is the root.
 func ParentName(name string) string {
 	i, end := dns.NextLabel(name, 0)
 	if end {
@@ -244,15 +245,15 @@ func ParentName(name string) string {
 	return name[i:]
 }
 
-// A NameServer is a host that answers for zones, with its addresses as far as they are known.
+// A NameServer is a host that answers for zones, with its known addresses.
 type NameServer struct {
-	Name  string // absolute, in lower case
+	Name  string // in lower case, with the final dot
 	Addrs []netip.Addr
 }
 
-// RootServers lists the servers of the root zone, where every walk begins. The list is IANA's
-// (www.internic.net/domain/named.root) as related to the root zone of 2024041801; the address of
-// B changed last, in November 2023.
+// RootServers returns the servers of the root zone from IANA's root hints
+// (www.internic.net/domain/named.root, for the root zone 2024041801). The last change was to the addresses of
+// B, in November 2023.
 func RootServers() []NameServer {
 	return []NameServer{
 		{"a.root-servers.net.", addrs("198.41.0.4", "2001:503:ba3e::2:30")},
@@ -277,9 +278,9 @@ const (
 	maxHints     = 64
 )
 
-// ParseHints reads the servers of a root zone in the format of named.root: a master file (RFC 1035
-// section 5) with the NS records of the root and the addresses of the hosts that they name. Other records are left
-// out. The error names the line, or the missing part.
+// ParseHints parses a root hints file in the format of named.root: a master file (RFC 1035 section 5) with
+// the NS records of the root and the addresses of those hosts. Other records are ignored. The error names the
+// line, or what is missing.
 func ParseHints(text string) ([]NameServer, error) {
 	if len(text) > maxHintsText {
 		return nil, fmt.Errorf("root hints: longer than %d bytes", maxHintsText)
@@ -337,7 +338,7 @@ func appendAddr(list []netip.Addr, ip netip.Addr) []netip.Addr {
 	return append(list, ip)
 }
 
-// AddressIn returns the address in an A or AAAA record, else an invalid one.
+// AddressIn returns the address in an A or AAAA record, or the zero Addr for other records.
 func AddressIn(rr dns.RR) netip.Addr {
 	var ip netip.Addr
 	switch rr := rr.(type) {

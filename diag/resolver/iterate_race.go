@@ -146,13 +146,13 @@ func (r *race) try(ctx context.Context, a attempt) attempted {
 	return attempted{a, h}
 }
 
-// ErrNoIPv6 says that a server could not be asked because this machine has no way out over IPv6, which
-// is no fault of the server.
+// ErrNoIPv6 means that a server could not be queried because this machine has no IPv6 connectivity, which is
+// not the fault of the server.
 var ErrNoIPv6 = errors.New("there is no IPv6 here")
 
-// AskServer sends a query to one server of a zone as a walk does: without EDNS if that is not understood or dropped,
-// and over TCP if the reply does not fit. The hop holds the outcome, and its Err says why the server is unreliable
-// for the zone.
+// AskServer queries one server of a zone as a walk does: without EDNS if the server rejects or drops that,
+// and over TCP if the reply is truncated. Err of the hop is not nil if the reply is missing or not usable for
+// the zone.
 func (it *Iterator) AskServer(ctx context.Context, zone string, server string, ip netip.Addr, q dns.Question) Hop {
 	q.Name = dns.CanonicalName(q.Name)
 	r := &race{walk: it.begin(false), zone: dns.CanonicalName(zone), question: q}

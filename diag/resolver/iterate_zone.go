@@ -9,28 +9,29 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A Zone is the zone that holds a name, with the servers that are responsible for it.
+// A Zone is the zone that contains a name, and its authoritative servers.
 type Zone struct {
-	Name   string   // where the zone begins, absolute
+	Name   string   // name of the zone, with the final dot
 	SOA    *dns.SOA // nil if no server of the zone returned it
-	Parent string   // the parent zone, which delegates; empty for the root
-	// ParentServers are those of the parent zone, as they were known to the walk: with their glue.
+	Parent string   // the parent zone, with the final dot; empty for the root
+	// ParentServers are the servers of the parent zone, with their glue.
 	ParentServers []NameServer
-	// Delegation are the servers as the parent zone has them, with their glue only.
+	// Delegation are the servers in the parent zone's delegation, with only their glue.
 	Delegation []NameServer
-	// NS are the servers as the zone itself lists them, absolute; nil if no server returned them.
+	// NS are the servers in the zone's own NS records, with the final dot; nil if no server returned them.
 	NS []string
-	// Servers are those of both lists, with the addresses in glue, or else those that were looked up.
+	// Servers are the servers of both lists, with the addresses in glue or, without glue, from a lookup.
 	Servers []NameServer
-	// Err says why no server of the zone answered for it, or is nil.
+	// Err is the reason that no server answered for the zone; nil if one did.
 	Err error
-	// Hops are all questions of the walk, in the order in which they ended.
+	// Hops are all queries of the walk, in the order in which they ended.
 	Hops []Hop
 }
 
-// FindZone walks from the root to the zone that holds a name, and finds its servers: those that the parent zone names,
-// those that it names itself, and the addresses of both. The name need not exist, and aliases are not followed. The
-// zone is not nil; its Err is that of the context if that has ended, and then it is as deep as the walk had got.
+// FindZone walks from the root to the zone that contains a name, and finds its servers: those in the parent
+// zone, those in the zone itself, and the addresses of both. The name need not exist, and aliases are not
+// followed. The zone is never nil. If the context has ended, Err is that of the context, and the zone is the
+// last one reached.
 func (it *Iterator) FindZone(ctx context.Context, name string) *Zone {
 	w := it.begin(false)
 	at, soa, err := w.locate(ctx, dns.CanonicalName(name))

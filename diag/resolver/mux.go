@@ -20,7 +20,7 @@ import (
 // more means that an attacker found the port and is guessing (RFC 5452 section 7).
 const maxStrays = 64
 
-// ErrTimeout says that no reply came in time.
+// ErrTimeout means that no reply came in time.
 var ErrTimeout = errors.New("no reply in time")
 
 // errRetired says that a mux takes no more queries; it is not for callers.

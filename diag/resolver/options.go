@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// Options change how clients ask in a context, see [WithOptions]. A field that is zero changes nothing.
+// Options change how clients query in a context; see [WithOptions]. Fields that are zero change nothing.
 type Options struct {
-	// TCP asks servers over TCP that are otherwise asked over UDP (RFC 7766 section 5).
+	// TCP queries servers over TCP that are otherwise queried over UDP (RFC 7766 section 5).
 	TCP bool
-	// IPVersion is 4 or 6 if no servers but those with an address of that version are asked.
+	// IPVersion is 4 or 6 to query only addresses of that IP version.
 	IPVersion int
-	// Timeout and Attempts override the fields of [Client] of that name.
+	// Timeout and Attempts override the fields of that name in [Client].
 	Timeout  time.Duration
 	Attempts int
 }
 
-// ErrNoServer says that a client has no server of the version of the Internet Protocol that its caller insists on.
+// ErrNoServer means that a client has no server with an address of the required IP version; see [Options].
 var ErrNoServer = errors.New("there is no name server of that version of the Internet Protocol")
 
 type optionsKey struct{}
 
-// WithOptions returns a context in which a [Client] asks in another way, and a [Cache] passes questions on to it: to
-// find out how servers take them is not a question for what is kept.
+// WithOptions returns a context in which a [Client] queries as o says. A [Cache] passes such queries on to
+// its upstream.
 func WithOptions(ctx context.Context, o Options) context.Context {
 	return context.WithValue(ctx, optionsKey{}, o)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A Transport is a way to carry DNS messages.
+// A Transport is a transport protocol for DNS messages.
 type Transport string
 
 // The transports.
@@ -37,22 +37,23 @@ const defaultPath = "/dns-query"
 // dialer gets round to within one try.
 const maxAddrs = 16
 
-// A Server is a name server and the way to speak to it.
+// A Server is a name server and how to query it.
 type Server struct {
-	// Transport is the way to speak to it. Empty means UDP.
+	// Transport is how to query the server. Empty means UDP.
 	Transport Transport
-	// Addrs are its addresses. Exactly one for UDP and TCP. For DoT and DoH there may be several, in order of
-	// preference, or none to look up Name.
+	// Addrs are the addresses of the server: exactly one for UDP and TCP; for DoT and DoH several, in order
+	// of preference, or none to look up Name.
 	Addrs []netip.Addr
-	// Port is the port; 0 is the standard one of the transport.
+	// Port is the port. 0 means the standard port of the transport.
 	Port uint16
-	// Name is the name that the certificate of a DoT or DoH server must hold. If empty, it must hold the address.
+	// Name is the name for which the certificate of a DoT or DoH server must be valid. If empty, it must be
+	// valid for the address.
 	Name string
 	// Path is the path of the DoH resource, beginning with a slash. Empty means /dns-query.
 	Path string
 }
 
-// ParseServer reads a server in one of these forms. A port may follow each host.
+// ParseServer parses a server in one of these forms. A port may follow each host.
 //
 //	192.0.2.1                                   UDP, with TCP for what does not fit
 //	udp://192.0.2.1:53
@@ -293,19 +294,20 @@ func (s Server) certificateName() string {
 	return s.Name
 }
 
-// A PublicResolver is a resolver that anyone may ask.
+// A PublicResolver is a resolver that anyone may use.
 type PublicResolver struct {
 	ID   string // short, lower case, permanent
 	Name string // for people
 	IPv4 []netip.Addr
 	IPv6 []netip.Addr
-	DoT  string // name in the certificate for DNS over TLS
+	DoT  string // name in the certificate, for DNS over TLS
 	DoH  string // URL for DNS over HTTPS, as [ParseServer] reads it
 }
 
-// Public lists the public resolvers known by name. The addresses and names were compared with lists of resolvers in
-// public configuration files in November 2026. The operators announce changes at
-// developers.google.com/speed/public-dns, developers.cloudflare.com/1.1.1.1, quad9.net/service and support.opendns.com.
+// Public returns the built-in list of public resolvers. The addresses and names were compared with lists of
+// resolvers in public configuration files in November 2026. The operators announce changes at
+// developers.google.com/speed/public-dns, developers.cloudflare.com/1.1.1.1, quad9.net/service and
+// support.opendns.com.
 func Public() []PublicResolver {
 	return []PublicResolver{
 		{"google", "Google Public DNS", addrs("8.8.8.8", "8.8.4.4"),
@@ -319,8 +321,8 @@ func Public() []PublicResolver {
 	}
 }
 
-// Servers lists the servers of the resolver for one transport: one for each address over UDP and TCP, IPv4 first
-// because hosts without IPv6 are the more common ones, or one with all addresses over DoT and DoH.
+// Servers returns the servers of the resolver for one transport: for UDP and TCP one for each address, IPv4
+// first; for DoT and DoH one with all addresses.
 func (p PublicResolver) Servers(t Transport) []Server {
 	all := append(append([]netip.Addr{}, p.IPv4...), p.IPv6...)
 	switch t {

@@ -23,18 +23,18 @@ const (
 	maxConfigAttempts = 5
 )
 
-// A Config is the configuration of servers in a resolv.conf(5) file. The search list is left out on purpose: names
-// are absolute here, and a diagnostic must not get the answer for another name.
+// A Config is the configuration of servers in a resolv.conf(5) file. The search list is ignored, because all
+// names are absolute here.
 type Config struct {
 	Servers  []Server
-	Timeout  time.Duration // of one try; 0 if the file does not say
-	Attempts int           // 0 if the file does not say
-	Rotate   bool          // begin with another server each time
-	UseTCP   bool          // the servers are asked over TCP alone; Servers reflect that
+	Timeout  time.Duration // of one attempt; 0 if not set in the file
+	Attempts int           // 0 if not set in the file
+	Rotate   bool          // start with another server each time
+	UseTCP   bool          // query only over TCP; Servers reflects that
 }
 
-// ParseConfig reads the format of resolv.conf(5). Lines that make no sense are skipped, as the
-// system's resolver does. Without a name server in it, the result has those of [FallbackServers].
+// ParseConfig parses the format of resolv.conf(5). Invalid lines are ignored, as by the system's resolver. If
+// there is no name server, the result has those of [FallbackServers].
 func ParseConfig(r io.Reader) (Config, error) {
 	var conf Config
 	var ips []netip.Addr
@@ -86,7 +86,7 @@ func (c *Config) option(option string) {
 	}
 }
 
-// FallbackServers are asked where the system names no server: those on this machine.
+// FallbackServers returns the servers to query if the system configures none: 127.0.0.1 and ::1.
 func FallbackServers() []Server {
 	return serversAt(UDP, addrs("127.0.0.1", "::1"))
 }

@@ -14,27 +14,27 @@ import (
 // root some tens; a longer trace is of no use.
 const maxSteps = 512
 
-// A Step is one message sent to one server, and what came back.
+// A Step is one message sent to one server, and its reply.
 type Step struct {
 	Server    Server         // the server as configured
-	Addr      netip.AddrPort // where the message went; invalid if no connection was made
-	Transport Transport      // how it went; TCP for a server over UDP means that the reply did not fit
+	Addr      netip.AddrPort // address that the message was sent to; invalid if no connection was made
+	Transport Transport      // transport of the message; TCP if the reply over UDP was truncated
 	Question  dns.Question
 	Rcode     int           // reply code, meaningful if Err is nil
-	Latency   time.Duration // from sending to the reply, connecting included
+	Latency   time.Duration // time until the reply, including the time to connect
 	Err       error         // why there was no reply, or nil
 	Truncated bool          // the reply was truncated (TC)
-	FromCache bool          // the reply came from the cache; Server, Addr and Transport tell its origin
+	FromCache bool          // the reply came from a cache; Server, Addr and Transport are those of its origin
 }
 
-// A Trace is a record of queries. Its zero value is an empty trace. It may be used by several goroutines
-// concurrently. It keeps the first 512 steps.
+// A Trace records queries, up to 512; see [WithTrace]. Its zero value is an empty trace. It may be used by
+// several goroutines concurrently.
 type Trace struct {
 	mu    sync.Mutex
 	steps []Step
 }
 
-// Steps returns a copy of the steps so far, in the order in which the replies came.
+// Steps returns a copy of the steps so far, in the order of the replies.
 func (t *Trace) Steps() []Step {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,7 +62,7 @@ func (t *Trace) add(steps ...Step) {
 
 type traceKey struct{}
 
-// WithTrace returns a context in which exchanges are recorded in t.
+// WithTrace returns a context in which queries are recorded in t.
 func WithTrace(ctx context.Context, t *Trace) context.Context {
 	return context.WithValue(ctx, traceKey{}, t)
 }

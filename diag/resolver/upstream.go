@@ -244,10 +244,10 @@ type AskError struct {
 
 func (e *AskError) Error() string { return fmt.Sprintf("asking %s: %v", e.Server, e.Err) }
 
-// Unwrap returns what happened.
+// Unwrap returns the cause.
 func (e *AskError) Unwrap() error { return e.Err }
 
-// ErrClosed says that the client was closed.
+// ErrClosed means that the client was closed.
 var ErrClosed = errors.New("resolver client closed")
 
 // A streamReader takes messages off a stream (RFC 1035 section 4.2.2). Being interrupted by a

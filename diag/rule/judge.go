@@ -200,8 +200,8 @@ func (f *failedRule) recommendations() (list []Recommendation) {
 	return list
 }
 
-// Cap is the highest score that a failed rule of this severity leaves (CONTRACT 1.7): an average must not
-// hide a fault. It holds for one diagnostic as for a whole of several.
+// Cap returns the highest score possible when a rule of this severity fails (CONTRACT 1.7): an average must
+// not hide a fault. It applies to a single diagnostic and to a score over several.
 func (s Severity) Cap() int {
 	if c, ok := caps[s]; ok {
 		return c
@@ -311,15 +311,15 @@ type Text struct {
 	Sub      string `json:"verdict_sub" doc:"the consequence and the next step"`
 }
 
-// MaxHeadline bounds a headline, in characters (CONTRACT 1.8).
+// MaxHeadline is the maximum length of a headline in characters (CONTRACT 1.8).
 const MaxHeadline = 70
 
-// Texts holds the texts of one diagnostic by outcome. A key is the code of a rule, a state or a band.
-// The text of a verdict is that of the gravest failed rule of the verdict's state: the one listed here under its
-// code, else its title and its advice. In a valid state, rules of severity info and ignorance supply the text only
-// if they have one here; but where rules were left open, ignorance always does, and a good verdict claims only what
-// was examined. Else it is the text of the band, or that of the state; in a valid state never those of "warning" and
-// "unknown", which are both a state and a band.
+// Texts holds the texts of one diagnostic by outcome. A key is the code of a rule, a state or a band. The
+// text of a verdict is that of the gravest failed rule of the verdict's state: the text listed here under its
+// code, otherwise its title and advice. If the state is valid, rules of severity info and rules whose
+// StateIfFailed is Unknown supply the text only if they have one here, except that the latter always do where
+// rules were left open. Otherwise the text is that of the band, or else of the state; if the state is valid,
+// never the texts of "warning" and "unknown", which are both a state and a band.
 type Texts map[string]Text
 
 func (t Texts) pick(failed []failedRule, state State, band Band, open bool) Text {
@@ -359,8 +359,8 @@ func (f *failedRule) text() Text {
 	return Text{first.Title, affecting(f.affected) + " " + first.Advice}
 }
 
-// Check reports what is wrong with the texts themselves: a state without one, a headline that is too
-// long or ends with a full stop, a sub that does not, or a key that is neither outcome nor code.
+// Check returns an error if the texts themselves are invalid: a state has none, a headline is too long or
+// ends with a full stop, a sub does not end with one, or a key is neither an outcome nor a code.
 func (t Texts) Check(rules []Description) error {
 	known := map[string]bool{}
 	for _, r := range rules {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Affected names some of the parts of a subject.
+// Affected names the parts of a subject that a finding applies to; see [Rules.JudgeParts].
 type Affected struct {
 	Phrase  string   // for a sentence, such as "the RSA certificate at 192.0.2.11"
 	Targets []string // for [Finding.Places], such as the address; may be empty
@@ -14,15 +14,16 @@ type Affected struct {
 
 func affecting(phrase string) string { return "Affected: " + phrase + "." }
 
-// JudgeParts applies every rule to each part of a subject, such as the certificates at the addresses of a host, and
-// joins the outcomes as [Rules.Judge] would for the whole subject (CONTRACT 1.7, Scope): a requirement is fulfilled
-// if a part fulfills it and none violates it or leaves it open, and earns what the worst part earns. A rule that
-// depends on others depends on their outcome in the same part. A server that was queried and did not answer is a
-// part too, with evidence that says so, see absentee: it yields no findings, and it prevents praise.
+// JudgeParts applies every rule to each part of a subject, such as the certificates at the addresses of a
+// host, and joins the outcomes as [Rules.Judge] would for the whole subject (CONTRACT 1.7, Scope). A
+// requirement is fulfilled if at least one part fulfills it and none violates it or leaves it open; it earns
+// what the worst part earns. Dependencies are evaluated within the same part. A server that did not answer is
+// a part too, of evidence that reports itself absent: it yields no findings, but keeps requirements from
+// being fulfilled.
 //
-// One outcome of several parts is one finding. It lists the parts, as name calls those at some places of the list,
-// unless all are affected, and rules need not know about parts. Name may be nil if there is a single part; at least
-// one part is required. The scope, and the score of an external method, are those of the first part.
+// The same outcome of several parts gives one finding. It names the affected parts, as returned by name for
+// their indices, unless all are affected. Name may be nil if there is a single part; at least one part is
+// required. The scope, and the score of a [Grader], are those of the first part.
 func (rules Rules[E]) JudgeParts(parts []E, name func(affected []int) Affected, texts Texts) Verdict {
 	j := judgement{
 		v: Verdict{

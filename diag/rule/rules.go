@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// A Failure is one place where a requirement was not fulfilled.
+// A Failure is one place where a requirement is not fulfilled.
 type Failure struct {
-	Title     string    // the fault, where more is known than the rule can say, like its title; empty: as the rule says
+	Title     string    // replaces the title of the rule, where more is known; empty: the rule's
 	Detail    string    // what was seen instead
 	Target    string    // the tag, host or hop concerned; may be empty
-	Location  *Location // where in the record; may be nil
+	Location  *Location // part of the record; may be nil
 	Suggested string    // a value to publish as it is; may be empty
-	Advice    string    // what to do here, where more is known than the rule can say; empty: as the rule says
-	Due       time.Time // when it breaks without action; zero if it stays as it is
+	Advice    string    // replaces the advice of the rule, where more is known; empty: the rule's
+	Due       time.Time // when it breaks if nothing is done; zero if it does not
 	Places    []Place   // where, if one cause shows in several places; then Target and Location are not used
-	Optional  bool      // whether that advice may be left aside, as Rule.Optional says of that of the rule
-	Warns     bool      // a warning here, although the rule is graver, since others make up for the fault
+	Optional  bool      // whether the advice is optional, as in Rule
+	Warns     bool      // lowers the severity to warning, where others make up for the fault
 
 	affected string // the parts concerned, if not all are
 }
 
-// Failures are all places where one requirement was not fulfilled; nil means that it was.
+// Failures are all places where one requirement is not fulfilled; nil means that it is fulfilled.
 type Failures []Failure
 
 // Fail returns one failure with a formatted detail.
@@ -34,7 +34,7 @@ func Fail(format string, args ...any) Failures {
 	return Failures{{Detail: fmt.Sprintf(format, args...)}}
 }
 
-// FailIf returns one failure with a formatted detail if the condition holds, else nil.
+// FailIf returns one failure with a formatted detail if condition is true, otherwise nil.
 func FailIf(condition bool, format string, args ...any) Failures {
 	if !condition {
 		return nil
@@ -42,7 +42,7 @@ func FailIf(condition bool, format string, args ...any) Failures {
 	return Fail(format, args...)
 }
 
-// FailEach returns the failures of all items, in their order.
+// FailEach returns the failures of all items, in order.
 func FailEach[T any](items []T, fails func(T) Failures) (all Failures) {
 	for _, item := range items {
 		all = append(all, fails(item)...)
@@ -50,9 +50,9 @@ func FailEach[T any](items []T, fails func(T) Failures) (all Failures) {
 	return all
 }
 
-// Together makes one failure of several that have one cause: their places, with a detail that speaks of all. A single
-// failure keeps its own detail. Title, suggestion and advice are those of the first that has one, Due is the
-// earliest; it warns if all do.
+// Together joins failures with a common cause into one, which has the places of all and a formatted detail. A
+// single failure keeps its own detail. Title, suggestion and advice are those of the first that has one; Due
+// is the earliest; Warns is set if it is set in all.
 func (f Failures) Together(format string, args ...any) Failures {
 	if len(f) < 2 {
 		return f
@@ -73,7 +73,8 @@ func (f Failures) Together(format string, args ...any) Failures {
 	return Failures{all}
 }
 
-// Joined is [Failures.Together] with the details of the first two, and how many more there are.
+// Joined is [Failures.Together] with a detail made of those of the first two failures and the number of
+// others.
 func (f Failures) Joined() Failures {
 	switch n := len(f); {
 	case n < 2:
@@ -85,7 +86,7 @@ func (f Failures) Joined() Failures {
 	}
 }
 
-// About names the target of failures, and returns them.
+// About sets the target of the failures and returns them.
 func (f Failures) About(target string) Failures {
 	for i := range f {
 		f[i].Target = target
@@ -93,7 +94,7 @@ func (f Failures) About(target string) Failures {
 	return f
 }
 
-// Suggesting gives failures a value to publish, and returns them.
+// Suggesting sets the suggested value of the failures and returns them.
 func (f Failures) Suggesting(value string) Failures {
 	for i := range f {
 		f[i].Suggested = value
@@ -101,8 +102,8 @@ func (f Failures) Suggesting(value string) Failures {
 	return f
 }
 
-// Because gives failures of which an error is the cause the advice of that error, an Advice method that returns a
-// string, if it has one, and returns them.
+// Because returns the failures with the advice of the error that caused them, if it has a method Advice()
+// string.
 func (f Failures) Because(err error) Failures {
 	if known, ok := errors.AsType[interface {
 		error
@@ -121,19 +122,19 @@ type Category struct {
 	Label string `json:"label"` // in words, such as "Policy"
 }
 
-// A Source is something that the world was asked, by the name that the rules of a diagnostic have for it, such as
-// "record" or "addresses".
+// A Source names one thing that was asked of the outside world, such as "record" or "addresses". Each
+// diagnostic has names of its own.
 type Source string
 
-// FromRequest is the source that always answers: what reads nothing but the request reads it.
+// FromRequest is the source of rules that read nothing but the request. It always answers.
 const FromRequest Source = "request"
 
-// An Unanswerer is evidence that knows which of its sources went unanswered: the servers did not say, or were not
-// asked. A rule that reads one of them is unanswered itself (CONTRACT 1.7, Knowledge): it is neither praised nor
-// blamed, its points are out of the score, and what depends on it is unanswered too.
+// An Unanswerer is evidence that reports which of its sources went unanswered: the servers did not answer, or
+// were not asked. A rule that reads one of them is unanswered itself (CONTRACT 1.7, Knowledge): it neither
+// passes nor fails, its points are out of the score, and rules that depend on it are unanswered too.
 type Unanswerer interface{ Unanswered() []Source }
 
-// Unanswered lists the sources that are not known, in the order of their names, for the Unanswered method of
+// Unanswered returns the sources for which known is false, sorted by name, for the Unanswered method of
 // evidence.
 func Unanswered(known map[Source]bool) (open []Source) {
 	for source, is := range known {
@@ -145,58 +146,60 @@ func Unanswered(known map[Source]bool) (open []Source) {
 	return open
 }
 
-// Points are the points a factor earned and its maximum.
+// Points are the points that a factor earned, and its maximum.
 type Points struct {
 	Category    Category
 	Earned, Max int
 }
 
-// A Grader is evidence that is scored by a method of others, such as the HTTP Observatory of MDN, and not by the
-// weights of the rules, which explain the score and cap it. It returns the factors, and the score from 0 to 100 that
-// they come to: at most their share in percent. Without factors there is no score.
+// A Grader is evidence that is scored by an external method, such as MDN's HTTP Observatory, and not by the
+// weights of the rules; these only explain and cap the score. Graded returns the factors and the score, from
+// 0 to 100 and at most the earned share of the factors in percent. Without factors there is no score.
 type Grader interface{ Graded() ([]Points, int) }
 
 // A Fact is a statement shared by rules of several diagnostics, such as that a name does not exist. Rules of one
 // fact have one severity and one code suffix, unless they state why they differ.
 type Fact string
 
-// A Rule is one requirement on evidence of type E. One literal holds all about it: what it requires, why, how it is
-// tested, how to fix it.
+// A Rule is one requirement on evidence of type E: what it requires and why, how to test it, and how to fix a
+// failure.
 type Rule[E any] struct {
 	Code        Code
 	Severity    Severity
 	Weight      int      // points in the score; 0 if the rule only informs
 	Category    Category // the factor of the score that it belongs to; zero is "general"
-	Title       string   // the fault, in at most 70 characters, without a full stop
-	Requirement string   // the same stated as fulfilled, without a full stop
+	Title       string   // the fault, in at most MaxHeadline characters, without a full stop
+	Requirement string   // the requirement as fulfilled, without a full stop
 	Ref         string   // where it is written, such as "RFC 8461 section 3.1"
 	Advice      string   // what to do if it fails; empty if there is nothing to do
-	// Optional says that a failure may be left as it is: the advice is for those who want more, and is not among the
-	// recommendations about a domain as a whole. NoAction says more: the advice tells why there is nothing to do, and
-	// is never a recommendation.
+	// Optional means that a failure need not be fixed: the advice is left out of the recommendations about a
+	// domain as a whole. NoAction means that nothing can or need be done: the advice explains why, and is
+	// never a recommendation.
 	Optional, NoAction bool
-	// DependsOn lists rules that are earlier in the table. The rule does not run unless each of them ran and was
+	// DependsOn lists rules that are earlier in the table. The rule runs only if each of them ran and was
 	// fulfilled: nothing can be said about a record that is missing.
 	DependsOn []Code
-	// StateIfFailed is the state of the verdict if the rule fails. If empty it follows from the
-	// severity: invalid for critical and error, warning for warning, valid for info. With Unknown the
-	// rule is about ignorance: it never lowers the score and is never listed as passed. With Missing
-	// the score is 0, or absent if the severity is info, for then the record is not needed.
+	// StateIfFailed is the state of the verdict if the rule fails. If empty, it follows from the severity:
+	// invalid for critical and error, warning for warning, valid for info. With Unknown, the rule reports
+	// that something could not be learned: it never lowers the score and is never listed as passed. With
+	// Missing, the score is 0, or absent if the severity is info, because the record is not required then.
 	StateIfFailed State
-	// NoScore says that there is no score if the rule fails, as for a name that does not exist.
+	// NoScore means that there is no score if the rule fails, as for a name that does not exist.
 	NoScore bool
-	// Reads names the sources on which the outcome depends. Empty: all that the evidence has, so that a rule which
-	// does not say what it reads is unanswered as soon as anything is. Rules about ignorance read what they like.
+	// Reads names the sources on which the outcome depends. If empty, it depends on all sources of the
+	// evidence, and is unanswered as soon as any of them is. It does not apply to rules whose StateIfFailed
+	// is Unknown.
 	Reads []Source
-	// HoldsWhenUnanswered says that a failure is a fact whatever else went unanswered, as one of several hosts that is
-	// known to be at fault. Then an unanswered source keeps the rule from being fulfilled, and from nothing else.
+	// HoldsWhenUnanswered means that a failure is certain even if sources went unanswered, such as one of
+	// several hosts that is known to be faulty. An unanswered source then keeps the rule from passing, but
+	// not from failing.
 	HoldsWhenUnanswered bool
 
-	Fact    Fact   // the shared fact that the rule states; may be empty
-	Differs string // why severity or code are not those of the fact; empty if they are
+	Fact    Fact   // the shared fact that the rule reports; may be empty
+	Differs string // why severity or code differ from those of the fact; empty if they do not
 
-	When  func(E) bool     // if set and false, the rule does not apply
-	Fails func(E) Failures // what was seen instead, or nil if fulfilled
+	When  func(E) bool     // whether the rule applies; nil means always
+	Fails func(E) Failures // what was seen instead; returns nil if the rule is fulfilled
 	// Partly, if set, returns how much of the weight a failed rule still earns, from 0 to 1.
 	Partly func(E) float64
 }
@@ -217,7 +220,7 @@ func (r *Rule[E]) state() State {
 // Rules is the table of all rules of one diagnostic.
 type Rules[E any] []Rule[E]
 
-// A Description is what a rule says without evidence, for the reference of all codes.
+// A Description is what is known about a rule without evidence, for the reference of all codes.
 type Description struct {
 	Code        Code     `json:"code"`
 	Severity    Severity `json:"severity"`
@@ -244,7 +247,7 @@ func (r *Rule[E]) info() Description {
 		r.state(), r.Fact, r.Differs, r.Optional || r.NoAction, r.NoAction}
 }
 
-// Reading returns the rules with the given sources set in those that list none.
+// Reading returns the rules with Reads set to the given sources where it is empty.
 func (rules Rules[E]) Reading(sources ...Source) Rules[E] {
 	list := slices.Clone(rules)
 	for i := range list {
@@ -255,8 +258,8 @@ func (rules Rules[E]) Reading(sources ...Source) Rules[E] {
 	return list
 }
 
-// With returns the rules with fields that they have in common, where a rule does not set its own: dependencies,
-// applicability, sources, and the factor of those with a weight. If common holds when unanswered, so do all.
+// With returns the rules with the fields of common set in those that do not set their own: DependsOn, When,
+// Reads, and, in rules with a weight, Category. If HoldsWhenUnanswered is set in common, it is set in all.
 func (rules Rules[E]) With(common Rule[E]) Rules[E] {
 	list := rules.Reading(common.Reads...)
 	for i := range list {
@@ -292,10 +295,10 @@ const (
 	maxFactors = 10
 )
 
-// Check reports what is wrong with the table itself: a code that is malformed or duplicate, a title or requirement
-// that is missing, too long or ends with a full stop, a rule without a test, a weight below 0, an unknown severity
-// or state, a dependency that is not earlier in the table, too few or too many categories with a weight. Tests of a
-// diagnostic call it.
+// Check returns an error if the table itself is invalid: a code is malformed or duplicate, a title or
+// requirement is missing, too long or ends with a full stop, a rule has no test, a weight is below 0, a
+// severity or state is unknown, a dependency is not earlier in the table, or too few or too many categories
+// have a weight. Tests of a diagnostic call it.
 func (rules Rules[E]) Check() error {
 	var faults []error
 	seen, factors := map[Code]bool{}, map[Category]bool{}
@@ -348,12 +351,14 @@ func (c Code) wellFormed() bool {
 
 // Judge applies every rule to the evidence. It is pure: the same evidence gives the same verdict.
 //
-// The score is the points earned of those that apply, in percent, so a rule that does not apply earns and costs
-// nothing; then a failed rule caps it by its severity: 39 for critical, 69 for error, 89 for warning. A rule that reads
-// a source which the evidence names as unanswered (see [Unanswerer]) is out of the score as well, and caps it like a
-// warning if it could be one: nothing is excellent that was not examined. Where the state is unknown, where nothing has
-// a weight, and where a rule with NoScore failed there is no score. The state is that of the gravest failed rule;
-// ignorance of severity info concerns a detail and leaves it alone. Texts speak for the outcome, see [Texts].
+// The score is the percentage of points earned by the rules that apply, capped by the severity of failed
+// rules: 39 for critical, 69 for error, 89 for warning. A rule that reads an unanswered source (see
+// [Unanswerer]) does not count, but caps the score like a warning if its severity is at least that: what was
+// not examined cannot be excellent. There is no score if the state is unknown, if no rule with a weight
+// applies, or if a rule with NoScore failed.
+//
+// The state is that of the gravest failed rule; a failed rule whose StateIfFailed is Unknown and whose
+// severity is info does not affect it. [Texts] supply headline and sub.
 func (rules Rules[E]) Judge(evidence E, texts Texts) Verdict {
 	return rules.JudgeParts([]E{evidence}, nil, texts)
 }

@@ -20,8 +20,8 @@ const (
 // Values lists the states.
 func (ScopeState) Values() []string { return kit.Values(Examined, LeftOut, NotAnswered) }
 
-// A ScopePart is one of several that a verdict could speak of: an address of a host, a report in a file, an operation
-// of a joined reply.
+// A ScopePart is one of several parts of a subject, and whether it was examined: an address of a host, a
+// report in a file, or an operation of a joined reply.
 type ScopePart struct {
 	Part   string     `json:"part" doc:"what it is: an address, a report, a check"`
 	State  ScopeState `json:"state" doc:"whether it was examined; left_out: not asked for, out of reach or beyond a limit; unanswered: asked, without an answer"`
@@ -34,8 +34,7 @@ const maxScope = 32
 // scoped is evidence that has several parts and knows which of them were examined, in the order of a reader.
 type scoped interface{ Scope() []ScopePart }
 
-// Examine lists the parts that the verdict speaks of: those that were not examined first, and at most as many as a
-// reply has.
+// Examine sets the parts that the verdict covers: those that were not examined first, and at most 32.
 func (v *Verdict) Examine(parts []ScopePart) {
 	v.scope = map[ScopeState]int{}
 	for _, p := range parts {
@@ -64,10 +63,10 @@ func (v *Verdict) counts() map[ScopeState]int {
 	return n
 }
 
-// Incomplete reports whether a part was asked and did not answer.
+// Incomplete reports whether a part was queried and did not answer.
 func (v *Verdict) Incomplete() bool { return v.counts()[NotAnswered] > 0 }
 
-// OfAll says how many of the parts were examined, such as "17 of 18", and is empty if all were.
+// OfAll returns how many of the parts were examined, such as "17 of 18", or the empty string if all were.
 func (v *Verdict) OfAll() string {
 	n := v.counts()
 	known, all := n[Examined], n[Examined]+n[LeftOut]+n[NotAnswered]
@@ -80,7 +79,7 @@ func (v *Verdict) OfAll() string {
 // maxMissing bounds the parts that a sentence names.
 const maxMissing = 3
 
-// Unexamined names what was not examined, with reasons, and is empty if all was.
+// Unexamined names the parts that were not examined, with reasons. It is empty if all were.
 func (v *Verdict) Unexamined() string {
 	var names []string
 	for _, p := range v.Examined {

@@ -48,10 +48,10 @@ func (s *Severity) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// State is the outcome of a diagnostic in a word.
+// State summarizes the outcome of a diagnostic in a word.
 type State string
 
-// The states. Unknown means that the servers did not say; it is never scored as Missing.
+// The states. Unknown means that the servers did not answer; it is never scored as Missing.
 const (
 	Valid   State = "valid"
 	Warned  State = "warning"
@@ -65,7 +65,7 @@ func (State) Values() []string { return kit.Values(Valid, Warned, Bad, Missing, 
 
 func (s State) known() bool { return slices.Contains(s.Values(), string(s)) }
 
-// Band is a score in a word: excellent, good, warning, critical or unknown.
+// Band summarizes a score in a word: excellent, good, warning, critical or unknown.
 type Band string
 
 // The bands and where they begin.
@@ -98,13 +98,13 @@ func BandOf(score int) Band {
 // "mtasts.policy.max_age.short". A code is never renamed, never reused and never built at run time.
 type Code string
 
-// A Location is where in the record's text a finding points, in bytes.
+// A Location is the part of a record's text to which a finding applies, in bytes.
 type Location struct {
 	Offset int `json:"offset" min:"0" doc:"first byte, from 0"`
 	Length int `json:"length" min:"0" doc:"number of bytes"`
 }
 
-// A Place is one of several where a finding was made.
+// A Place is one of several places to which a finding applies.
 type Place struct {
 	Target   string    `json:"target,omitempty" doc:"the tag, host or hop concerned"`
 	Location *Location `json:"location,omitempty" doc:"where in the text of the record"`
@@ -113,7 +113,8 @@ type Place struct {
 // maxPlaces bounds the places that a finding lists: a reader has understood by then.
 const maxPlaces = 20
 
-// A Finding is a requirement that was not fulfilled. One cause is one finding, in however many places it shows.
+// A Finding is a requirement that is not fulfilled. One cause gives one finding, however many places it
+// affects.
 type Finding struct {
 	Code      Code      `json:"code" doc:"permanent name of the rule" example:"mtasts.policy.mode.testing"`
 	Severity  Severity  `json:"severity" doc:"how much it matters"`
@@ -129,7 +130,7 @@ type Finding struct {
 	Places     []Place `json:"locations,omitempty" maxitems:"20" doc:"all places, if there are several; at most 20"`
 	PlaceCount int     `json:"location_count,omitempty" min:"2" doc:"how many places there are, if there are several"`
 
-	Optional bool `json:"-"` // whether the advice may be left aside
+	Optional bool `json:"-"` // whether the advice is optional; see Rule
 }
 
 // A Check is a requirement that was fulfilled.
@@ -170,8 +171,8 @@ type CategoryScore struct {
 	Max    int `json:"max" min:"0" doc:"points that could be earned"`
 }
 
-// Breakdown shows how a score was computed: earned of max in percent, less the penalty by which the gravest failed rule
-// capped it, or by which faults cost more than their points. Without a score it is empty.
+// Breakdown shows how a score was computed: earned points in percent of max, less the penalty. A penalty is
+// the effect of a cap, or of faults that cost more than their points. Without a score, Breakdown is empty.
 type Breakdown struct {
 	Earned     int                      `json:"earned" min:"0" doc:"points earned"`
 	Max        int                      `json:"max" min:"0" doc:"points of all rules that applied"`
@@ -192,7 +193,7 @@ const (
 // Values lists the priorities.
 func (Priority) Values() []string { return kit.Values(High, Medium, Low) }
 
-// A Recommendation is something to do, the most urgent first.
+// A Recommendation is an action that fixes a finding.
 type Recommendation struct {
 	Code           Code     `json:"code" doc:"rule that it fulfills"`
 	Priority       Priority `json:"priority" doc:"how urgent it is"`
@@ -221,16 +222,16 @@ type Verdict struct {
 	open      []Code             // what a source that went unanswered decides
 }
 
-// Text is the headline of the verdict, for a report that has no more of it.
+// Text returns headline and sub, for a report that does not include the whole verdict.
 func (v Verdict) Text() Text { return Text{v.Headline, v.Sub} }
 
-// Judgement is the verdict itself: what reports that embed one have in common.
+// Judgement returns the verdict itself. Through it, code reads the verdict of any report that embeds one.
 func (v Verdict) Judgement() Verdict { return v }
 
-// Open lists the rules that were neither fulfilled nor violated because a source went unanswered, in the order of
-// the table. What depends on one of them is not tested.
+// Open lists the rules that neither passed nor failed because a source went unanswered, in the order of the
+// table. Rules that depend on them are not tested.
 func (v Verdict) Open() []Code { return slices.Clone(v.open) }
 
-// Fulfilled lists the rules that were fulfilled in the order of the table: those of Passed, and those
-// about ignorance, which say nothing when all was learned.
+// Fulfilled lists the rules that were fulfilled, in the order of the table: those of Passed, and those whose
+// StateIfFailed is Unknown.
 func (v Verdict) Fulfilled() []Code { return slices.Clone(v.fulfilled) }

@@ -1,9 +1,9 @@
-// Package suffix answers questions about where names end: [Registry] finds the suffix below which a name is registered,
-// and [Undotted] recognizes a name to which a zone file appended the name of its zone.
+// Package suffix examines the suffixes of domain names: [Registry] finds the suffix below which a name is
+// registered, and [Undotted] recognizes a name to which a zone file appended the name of its zone.
 //
-// The suffixes are those of the Public Suffix List (publicsuffix.org). It has two parts: the suffixes of registries,
-// such as com and co.uk, and those that companies made public for their customers, such as github.io. Below the
-// former a domain is registered with a registry, below the latter it is not.
+// The suffixes are those of the Public Suffix List (publicsuffix.org). It has two parts: suffixes of
+// registries, such as com and co.uk, below which domains are registered, and suffixes that companies provide
+// for their customers, such as github.io.
 package suffix
 
 import (
@@ -16,9 +16,9 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Registry returns the suffix of a name in ASCII form below which names are registered with a registry, the name
-// itself at most, and whether its top-level domain exists. Suffixes that a company made its own, such as github.io,
-// do not count, unless known, which may be nil, returns true.
+// Registry returns the suffix of a name below which names are registered, which may be the name itself, and
+// whether its top-level domain exists. The name is in ASCII form. Suffixes of companies, such as github.io,
+// are skipped unless known returns true for them; known may be nil.
 func Registry(name string, known func(suffix string) bool) (suffix string, exists bool) {
 	for suffix = name; ; _, suffix, _ = strings.Cut(suffix, ".") {
 		suffix, _ = publicsuffix.PublicSuffix(suffix)
@@ -30,11 +30,11 @@ func Registry(name string, known func(suffix string) bool) (suffix string, exist
 	}
 }
 
-// Undotted returns the name that a record probably meant where the final dot is missing, so that a zone file completed
-// it with the name of the zone (RFC 1035 section 5.1): mx.example.net for mx.example.net.example.com. It is empty if
-// the name does not look like that. Names are absolute or not, in ASCII form; the one returned is not. It is likely to
-// be meant if it ends in the zone itself, or is too long to be a host of the zone that is named after a country or a
-// thing.
+// Undotted returns the name that was probably meant by a name without its final dot, to which the zone file
+// appended the name of the zone (RFC 1035 section 5.1): mx.example.net for mx.example.net.example.com. It
+// returns the empty string if the name does not look like that. The bool likely is set if the name is
+// unlikely to be a real host of the zone. Names are in ASCII form, with or without the final dot; the result
+// has none.
 func Undotted(name, zone string) (meant string, likely bool) {
 	name, zone = strings.TrimSuffix(strings.ToLower(name), "."), strings.TrimSuffix(strings.ToLower(zone), ".")
 	meant, ok := strings.CutSuffix(name, "."+zone)
@@ -52,7 +52,8 @@ func Undotted(name, zone string) (meant string, likely bool) {
 	return meant, strings.Count(meant, ".") > 1 || slices.Contains(plainTLDs, last) || !exists
 }
 
-// DotAdvice says what to do about names that lack their final dots; certain means that no others can be meant.
+// DotAdvice returns the advice for names that lack their final dot in a zone file. Meant are the probable
+// names; certain means that they are the only ones possible.
 func DotAdvice(meant []string, certain bool) string {
 	meant = slices.Compact(slices.Sorted(slices.Values(meant)))
 	names := phrase.Series(kit.Map(meant, func(name string) string { return fmt.Sprintf("%q", name+".") }), 3)

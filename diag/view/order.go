@@ -48,8 +48,8 @@ func (s *Step) urgency(now time.Time) int {
 	}
 }
 
-// Order returns steps in the order in which to take them. Steps that publish the same, or have the same text, are
-// merged into one with its places. A step that depends on another follows it.
+// Order returns steps in the order in which to take them. Steps with the same value or the same text are
+// merged into one with all their places. A step that depends on another follows it.
 func Order(list []Step, now time.Time) []Step {
 	steps := together(list)
 	slices.SortStableFunc(steps, func(a, b Step) int { return Urgency(a, b, now) })
@@ -76,8 +76,8 @@ func together(list []Step) (steps []Step) {
 	return steps
 }
 
-// With is the step as one with another that asks for the same: the gravest and the earliest count, and the places are
-// those of both.
+// With returns the step merged with another that asks for the same, with the graver severity, the earlier
+// date, and the places of both.
 func (s Step) With(other Step) Step {
 	s.Severity, s.Loses = max(s.Severity, other.Severity), s.Loses || other.Loses
 	if s.Due.IsZero() || !other.Due.IsZero() && other.Due.Before(s.Due) {

@@ -1,15 +1,16 @@
-// Package view defines the presentation of reports. Every report has a method View, which adds the facts that people
-// look for first to the verdict; [Of] begins it:
+// Package view defines how reports are presented to people. Every report has a View method, which returns the
+// verdict with the most important facts. Call that method to show a report, and pass the result to package
+// render. To write one for a new report, begin with [Of]:
 //
 //	func (r *Report) View() *view.View {
-//		v := view.Of(r.Domain.String(), r.Verdict)
+//		v := view.Of(r.Domain.String(), r.Verdict, r.Partial)
 //		v.Fact("lookups", fmt.Sprintf("%d of 10", r.DNSLookups.Count), "spf.lookups.exceeded")
 //		return v
 //	}
 //
-// A view is data alone: diag/view/render writes it for terminals, tickets and pages, and all presentations of a
-// report use its view only. It has few parts, so that all reports are read alike: the subject, the verdict, at most
-// [MaxFacts] facts, at most one drawing, the steps to take, the findings, and what could be better.
+// A view is pure data, from which package diag/view/render writes output for terminals, tickets and pages.
+// All reports have the same few parts: the subject, the verdict, at most [MaxFacts] facts, at most one
+// drawing, the steps to take, the findings, and optional improvements.
 package view
 
 import (
@@ -21,7 +22,7 @@ import (
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
-// MaxFacts bounds the facts of a view: what does not fit belongs in the drawing, or stays in the report.
+// MaxFacts is the maximum number of facts in a view. Others belong in the drawing, or only in the report.
 const MaxFacts = 8
 
 // A View is the presentation of a report.
@@ -41,7 +42,7 @@ type View struct {
 	Passed   []rule.Check   `json:"-"`
 	Record   string         `json:"record,omitempty" doc:"the text in which findings have their places"`
 	Counts   string         `json:"counts,omitempty" doc:"how many findings there are, of a view that joins others"`
-	Foot     string         `json:"-"` // what else to say at the end: how much was examined
+	Foot     string         `json:"-"` // text at the end, such as how much was examined
 	Optional bool           `json:"optional,omitempty" doc:"whether nothing is wrong if there is nothing"`
 }
 
@@ -53,7 +54,7 @@ type Fact struct {
 	Mark  Mark      `json:"mark,omitempty" doc:"how grave that is"`
 }
 
-// A Step is something to do. With a value it is something to publish.
+// A Step is an action to take. If it has a Value, the action is to publish it.
 type Step struct {
 	Code     rule.Code     `json:"code" doc:"permanent name of the rule that it fulfils"`
 	Severity rule.Severity `json:"severity" doc:"how grave the fault is"`
@@ -70,7 +71,7 @@ type Step struct {
 	Wait     int64         `json:"wait_seconds,omitempty" min:"1" doc:"how long to wait after that step: until resolvers have forgotten what was there"`
 	Places   []string      `json:"places,omitempty" maxitems:"20" doc:"the parts or checks that ask for it, if there are several"`
 
-	Merged []rule.Code `json:"-"` // the codes of the steps that [Step.With] has merged into it
+	Merged []rule.Code `json:"-"` // codes of the steps that were merged into this one by [Step.With]
 }
 
 // Who is the party that can take a step.
@@ -87,7 +88,7 @@ const (
 	Registrar  Who = "registrar"
 )
 
-// Values lists them.
+// Values lists the parties.
 func (Who) Values() []string {
 	return kit.Values(Zone, NameServer, MailServer, WebServer, Sender, Network, Registrar)
 }
@@ -95,7 +96,7 @@ func (Who) Values() []string {
 // A Mark is a status: a severity, or one of the words below.
 type Mark string
 
-// The marks. None says nothing, which is not praise.
+// The marks. None means that nothing is said, neither good nor bad.
 const (
 	None     Mark = ""
 	Good     Mark = "good"
@@ -103,14 +104,14 @@ const (
 	Warning  Mark = "warning"
 	Error    Mark = "error"
 	Critical Mark = "critical"
-	Unknown  Mark = "unknown"  // it could not be learned
-	Optional Mark = "optional" // it is not there, and need not be
+	Unknown  Mark = "unknown"  // not known
+	Optional Mark = "optional" // absent, and not required
 )
 
-// MarkOf is the mark of a severity.
+// MarkOf returns the mark of a severity.
 func MarkOf(s rule.Severity) Mark { return Mark(s.String()) }
 
-// Of begins the view of a report with a verdict. It is partial if something could not be learned.
+// Of returns the view of a report with a verdict. Partial means that something could not be learned.
 func Of(subject string, j rule.Verdict, partial bool) *View {
 	v := &View{Subject: subject, State: j.State, Score: j.Score, Headline: j.Headline, Sub: j.Sub, Brief: j.Headline,
 		Passed: j.Passed, Partial: partial || j.Incomplete()}
@@ -134,12 +135,12 @@ func Of(subject string, j rule.Verdict, partial bool) *View {
 // severityOf returns the severity of a recommendation whose finding is not in the report.
 var severityOf = map[rule.Priority]rule.Severity{rule.High: rule.Error, rule.Medium: rule.Warning, rule.Low: rule.Info}
 
-// Answer begins the view of a report that judges nothing: the headline is the answer in a sentence.
+// Answer returns the view of a report without a verdict. The headline states the answer in a sentence.
 func Answer(subject, headline string) *View {
 	return &View{Subject: subject, Headline: headline, Brief: headline}
 }
 
-// Judged adds findings, apart from what only could be better.
+// Judged adds findings, those of optional improvements to Better.
 func (v *View) Judged(findings []rule.Finding) {
 	for _, f := range findings {
 		if f.Severity == rule.Info {
@@ -150,7 +151,7 @@ func (v *View) Judged(findings []rule.Finding) {
 	}
 }
 
-// Advise makes steps of the advice of the findings, for a report without recommendations.
+// Advise turns the advice of the findings into steps, for a report without recommendations.
 func (v *View) Advise() {
 	for _, f := range v.Findings {
 		if f.Advice != "" && !slices.ContainsFunc(v.Steps, func(s Step) bool { return s.Text == f.Advice }) {
@@ -159,8 +160,8 @@ func (v *View) Advise() {
 	}
 }
 
-// Fact adds a fact, unless its value is empty. It is marked if one of the codes, or a code that begins with one of them
-// and a dot, is among the findings: the gravest counts.
+// Fact adds a fact, unless its value is empty. The fact is marked with the gravest of the findings that have
+// one of the codes, or a code that begins with one of them and a dot.
 func (v *View) Fact(label, value string, codes ...rule.Code) {
 	if value == "" || len(v.Facts) == MaxFacts {
 		return
@@ -201,8 +202,8 @@ func (v *View) due(code rule.Code) (first time.Time) {
 	return first
 }
 
-// PublishAt says where values belong that begin as given, such as "v=spf1": the name and type of their record. Without
-// a beginning it is where all belong that have no place yet, but for whole lines of a zone, which name theirs.
+// PublishAt sets the name and record type for steps with a value that begins with begins, such as "v=spf1".
+// If begins is empty, it sets them for all values that have none yet, except complete lines of a zone file.
 func (v *View) PublishAt(begins, name, kind string) {
 	for i := range v.Steps {
 		s := &v.Steps[i]
@@ -212,7 +213,7 @@ func (v *View) PublishAt(begins, name, kind string) {
 	}
 }
 
-// Mark is that of the whole: the severity of the gravest finding, or whether anything was learned.
+// Mark returns the mark of the whole view: the severity of the gravest finding, or Good or Unknown.
 func (v *View) Mark() Mark {
 	worst := rule.Severity(-1)
 	for _, f := range v.Findings {
@@ -233,15 +234,16 @@ func (v *View) Mark() Mark {
 	return Good
 }
 
-// A Record is the lookup of one record of a domain, as RecordLookup of package diag.
+// A Record is the lookup of one record of a domain; RecordLookup of package diag implements it.
 type Record interface {
-	Subject() string                        // the domain
-	Owner() (name string, records []string) // where the record belongs
-	Published() string                      // the record; empty if there is not exactly one
+	Subject() string                        // the domain of the record
+	Owner() (name string, records []string) // where the record is published, and all records of the kind there
+	Published() string                      // the record, or empty if there is not exactly one
 }
 
-// OfRecord begins the view of a report on one record of a domain. With the beginnings of records, values that begin so
-// belong at its name, and the record is the first fact.
+// OfRecord returns the view of a report on one record of a domain. If begins are given, such as "v=spf1",
+// suggested values with these prefixes are to be published at the name of the record, and the record is the
+// first fact.
 func OfRecord(l Record, j rule.Verdict, partial bool, begins ...string) *View {
 	v := Of(l.Subject(), j, partial)
 	v.Record = l.Published()
@@ -253,7 +255,7 @@ func OfRecord(l Record, j rule.Verdict, partial bool, begins ...string) *View {
 	return v
 }
 
-// OfText begins the view of a report that has findings, and no verdict but its words.
+// OfText returns the view of a report with findings but no [rule.Verdict].
 func OfText(subject string, t rule.Text, findings []rule.Finding, partial bool) *View {
 	v := Answer(subject, t.Headline)
 	v.Sub, v.Partial = t.Sub, partial
@@ -262,7 +264,7 @@ func OfText(subject string, t rule.Text, findings []rule.Finding, partial bool) 
 	return v
 }
 
-// BriefIf sets the brief to the parts that are not empty, if so.
+// BriefIf sets the brief to the non-empty parts if is is true.
 func (v *View) BriefIf(is bool, parts ...string) {
 	if is {
 		v.Brief = Join(parts...)
@@ -282,8 +284,8 @@ const (
 	Sections Kind = "sections"
 )
 
-// A Drawing shows how the parts of a report belong together. It is one list of rows whatever its kind, so that
-// characters, SVG, HTML and Markdown are made from the same.
+// A Drawing shows how the parts of a report are related. Whatever its kind, it is a list of rows, from which
+// text, SVG, HTML and Markdown are written.
 type Drawing struct {
 	Kind    Kind     `json:"kind"`
 	Title   string   `json:"title" doc:"what is drawn, in a few words"`
@@ -294,7 +296,7 @@ type Drawing struct {
 	of *View
 }
 
-// A Row is a node, a link, a line or a bar.
+// A Row is one row of a drawing: a node of a tree, a link of a chain, a line of a table, or a bar.
 type Row struct {
 	Cells  []string `json:"cells" doc:"the label, and the columns after it"`
 	Depth  int      `json:"depth,omitempty" doc:"in a tree: how many levels below the root"`
@@ -309,7 +311,8 @@ type Standing struct {
 	Note string
 }
 
-// MarkIf is the standing if so, and none if not. With cmp.Or it makes the first case that holds an expression.
+// MarkIf returns the standing if is is true, otherwise the zero Standing. With [cmp.Or], it selects the
+// standing of the first true condition.
 func MarkIf(is bool, m Mark, note string) Standing {
 	if is {
 		return Standing{m, note}
@@ -317,7 +320,7 @@ func MarkIf(is bool, m Mark, note string) Standing {
 	return Standing{}
 }
 
-// Rows begins a drawing. It is that of the view once it has a row.
+// Rows returns a new drawing, which becomes that of the view once it has a row.
 func (v *View) Rows(kind Kind, title string, columns ...string) *Drawing {
 	return &Drawing{Kind: kind, Title: title, Columns: columns, of: v}
 }
@@ -328,7 +331,7 @@ func (d *Drawing) Row(cells ...string) *Row { return d.add(0, None, cells) }
 // Marked adds a row with a mark and a note.
 func (d *Drawing) Marked(m Mark, note string, cells ...string) { d.Node(0, m, note, cells...) }
 
-// StatusRow adds a row with a standing.
+// StatusRow adds a row with the mark and note of a standing.
 func (d *Drawing) StatusRow(s Standing, cells ...string) { d.Marked(s.Mark, s.Note, cells...) }
 
 // Node adds a row of a tree.
@@ -336,7 +339,7 @@ func (d *Drawing) Node(depth int, m Mark, note string, cells ...string) {
 	d.add(depth, m, cells).Note = note
 }
 
-// Bar adds a row with an amount.
+// Bar adds a row with an amount and a mark.
 func (d *Drawing) Bar(amount int64, m Mark, cells ...string) {
 	d.add(0, m, cells).Amount = amount
 }

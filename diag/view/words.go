@@ -10,7 +10,8 @@ import (
 	"github.com/diagkit/diagkit/diag/phrase"
 )
 
-// TextIf is the text if so, and empty if not. With cmp.Or it makes the first case that holds an expression.
+// TextIf returns text if is is true, otherwise the empty string. With [cmp.Or], it selects the text of the
+// first true condition.
 func TextIf(is bool, text string) string {
 	if is {
 		return text
@@ -18,7 +19,7 @@ func TextIf(is bool, text string) string {
 	return ""
 }
 
-// Known is a text or mark for yes, one for no, and one for what is not known.
+// Known returns yes or no, depending on *is, or unknown if is is nil.
 func Known[S ~string](is *bool, yes, no, unknown S) S {
 	switch {
 	case is == nil:
@@ -29,7 +30,7 @@ func Known[S ~string](is *bool, yes, no, unknown S) S {
 	return no
 }
 
-// Days says when something ends that ends in so many days; what is further away than three years, in years.
+// Days describes when something ends, in n days or, if that is more than three years, in years.
 func Days(n int, end time.Time) string {
 	const year = 365
 	span := phrase.Count(max(n, -n), "day")
@@ -39,39 +40,40 @@ func Days(n int, end time.Time) string {
 	return fmt.Sprintf("%s%s (%s)", span, TextIf(n < 0, " ago"), Date(end))
 }
 
-// Date is the day of a time.
+// Date formats the day of a time.
 func Date(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// Period is from one day to another, and a day where they are the same; empty if one of them is not known.
+// Period formats the period from one day to another, or the day if both are on the same; empty if one of the
+// times is zero.
 func Period(begin, end time.Time) string {
 	first, last := Date(begin), Date(end)
 	return TextIf(!begin.IsZero() && !end.IsZero(), first+TextIf(first != last, " to "+last))
 }
 
-// Seconds is a span of so many seconds.
+// Seconds formats a duration of n seconds.
 func Seconds[N int | int64 | uint32](n N) string {
 	return phrase.Duration(time.Duration(n) * time.Second)
 }
 
-// Words are those of an identifier.
+// Words returns an identifier as words, with spaces between them.
 func Words[S ~string](id S) string { return strings.ReplaceAll(string(id), "_", " ") }
 
-// Join puts the parts of a brief together that are not empty.
+// Join joins the non-empty parts of a brief.
 func Join(parts ...string) string { return strings.Join(withoutEmpty(parts), " · ") }
 
-// List puts the parts of an enumeration together that are not empty.
+// List joins the non-empty parts of an enumeration.
 func List(parts ...string) string { return strings.Join(withoutEmpty(parts), ", ") }
 
 func withoutEmpty(parts []string) []string {
 	return slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 }
 
-// Each returns the texts of the items of a list, without empty ones.
+// Each returns the texts of the items of a list, omitting empty ones.
 func Each[T any](list []T, text func(T) string) []string {
 	return withoutEmpty(kit.Map(list, text))
 }
 
-// Unique are the items of a list, each once.
+// Unique returns the items of a list without duplicates.
 func Unique[T comparable](list []T) (items []T) {
 	for _, one := range list {
 		if !slices.Contains(items, one) {
@@ -81,7 +83,7 @@ func Unique[T comparable](list []T) (items []T) {
 	return items
 }
 
-// CountIf counts the items of a list that are so.
+// CountIf returns the number of items for which is returns true.
 func CountIf[T any](list []T, is func(T) bool) (n int) {
 	for _, one := range list {
 		if is(one) {

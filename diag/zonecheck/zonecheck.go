@@ -18,12 +18,12 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Request asks for the audit of one domain.
+// A Request asks for the audit of one domain.
 type Request struct {
 	Domain diag.Domain `json:"domain" doc:"domain whose name servers are examined" example:"example.com"`
 }
 
-// Report says how a domain is delegated and served, and what to think of it.
+// A Report describes how a domain is delegated and served, with a verdict.
 type Report struct {
 	Domain        diag.Domain `json:"domain" doc:"the domain, as A-labels"`
 	DomainUnicode string      `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
@@ -41,9 +41,10 @@ type Report struct {
 	diag.Timing
 }
 
-// Check audits a domain. It takes [survey.Timeout] at most. The error is that of the context if it ended, or wraps
-// [diag.ErrUnavailable] if the resolver of the environment did not answer at all, and [diag.ErrUndelegated] too if that
-// resolver has the zone before it is published, as package overlay does: such a zone cannot be audited.
+// Check audits a domain, which takes at most 6 s. The error is that of the context if it ended, or wraps
+// [diag.ErrUnavailable] if the resolver of the environment did not answer at all. If that resolver answers
+// for a zone that is not published yet, as package overlay does, the zone cannot be audited, and the error
+// also wraps [diag.ErrUndelegated].
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
 		return nil, input.Invalid("domain", "is missing")
@@ -55,8 +56,9 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	return newEvidence(s).report(env.Now()), nil
 }
 
-// CheckUndelegated audits a domain as if its parent zone delegated it to the given servers, with the given DS records:
-// before it is delegated, or before it moves to other servers. The guard of the environment holds for their addresses.
+// CheckUndelegated audits a domain as if its parent zone delegated it as d says, with the servers and DS
+// records of d. Use it before a domain is delegated, or before it moves to other servers. The guard of the
+// environment applies to their addresses.
 func CheckUndelegated(ctx context.Context, env *diag.Env, req Request, d diag.Delegation) (*Report, error) {
 	if len(d.Servers) == 0 {
 		return nil, input.Invalid("ns", "is missing")
@@ -65,7 +67,7 @@ func CheckUndelegated(ctx context.Context, env *diag.Env, req Request, d diag.De
 	return Check(ctx, env.WithResolver(overlay.New(env.DNS(), overlay.Delegated(env, d))), req)
 }
 
-// Rules describes what is examined.
+// Rules describes the rules behind the findings.
 func (*Report) Rules() []rule.Description { return rules().Describe() }
 
 func (e *evidence) report(ended time.Time) *Report {
@@ -97,13 +99,13 @@ type Parent struct {
 	Nameservers []ParentNameserver `json:"nameservers" doc:"the name servers that it names for the domain"`
 }
 
-// A ParentNameserver is a name server of the domain as the parent zone names it.
+// A ParentNameserver is a name server of the domain in the parent zone's delegation.
 type ParentNameserver struct {
 	Name string       `json:"name" doc:"name of the server"`
 	Glue []netip.Addr `json:"glue" doc:"addresses beside the delegation"`
 }
 
-// Zone holds the zone's own data.
+// Zone has the zone's own data.
 type Zone struct {
 	Nameservers []string `json:"nameservers" doc:"the name servers in its NS records"`
 	TTL         *uint32  `json:"ttl,omitempty" min:"0" doc:"time to live of these, in seconds; absent if unknown"`
@@ -117,7 +119,7 @@ type Delegation struct {
 	Lame            []string `json:"lame" doc:"name servers that answer without serving the zone"`
 }
 
-// A Nameserver is a name server of the domain, named by either side.
+// A Nameserver is a name server of the domain, named by the parent zone or the zone itself.
 type Nameserver struct {
 	Name      string    `json:"name" doc:"name of the server"`
 	Addresses []Address `json:"addresses" maxitems:"26" doc:"its addresses, IPv4 first"`
@@ -140,7 +142,7 @@ type Address struct {
 	Error              string     `json:"error,omitempty" doc:"why it does not serve the zone"`
 }
 
-// An Answer is the outcome of the query for one type at one server. There is none if it was not sent.
+// An Answer is the outcome of the query for one type at one server. Queries that were not sent have none.
 type Answer struct {
 	Type    string     `json:"type" doc:"the type that was asked for at the apex"`
 	Server  string     `json:"server" doc:"name of the server; several if they share the address"`
@@ -148,7 +150,7 @@ type Answer struct {
 	Answer  string     `json:"answer" doc:"the response code, NODATA (NOERROR without such a record), silent, truncated (and not sent over TCP), or malformed" example:"NOERROR"`
 }
 
-// SOA is the SOA record of the zone. All times are in seconds.
+// SOA is the SOA record of the zone.
 type SOA struct {
 	MName      string   `json:"mname" doc:"name of the primary server"`
 	RName      string   `json:"rname" doc:"mailbox of who is responsible, as a domain name"`
@@ -162,17 +164,17 @@ type SOA struct {
 	Serials    []uint32 `json:"serials" doc:"all serial numbers that servers have, the newest first"`
 }
 
-// Diversity says how the name servers are spread.
+// Diversity describes how the name servers are distributed over networks.
 type Diversity struct {
 	ASNsCount     *int  `json:"asns_count,omitempty" min:"0" doc:"networks that announce them; absent if not known"`
 	PrefixesCount int   `json:"prefixes_count" min:"0" doc:"different /24 of IPv4 and /48 of IPv6"`
 	IPVersions    []int `json:"ip_versions" doc:"versions of IP that they have addresses of"`
 }
 
-// Status is the result of a rule in a word: pass, warning, fail or info.
+// Status is the result of a rule: pass, warning, fail or info.
 type Status string
 
-// The statuses. What the servers did not say is a warning.
+// The statuses. What the servers did not answer is a warning.
 const (
 	Passed   Status = "pass"
 	warned   Status = "warning"

@@ -5,6 +5,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/view"
+	"github.com/diagkit/diagkit/mailauth/nameuse"
 )
 
 // actors are those who can take the actions of a part that are not changes of the zone.
@@ -29,13 +30,15 @@ func (f *finding) actor(value string) view.Who {
 	return actors[f.part.kind]
 }
 
-// losesMail reports whether mail is lost by the fault as long as it is there.
-func (f *finding) losesMail() bool {
-	return f.Severity >= diag.Error && !f.part.isUnknown(f.Code) && (f.effect() == loss || f.effect() == refusal)
+// losesMail reports whether mail is lost by the fault as long as it is there. A policy of MTA-STS that senders do not
+// enforce loses none.
+func (c *Composite) losesMail(f *finding) bool {
+	return f.Severity >= diag.Error && !f.part.isUnknown(f.Code) && (f.effect() == loss || f.effect() == refusal) &&
+		(f.part.kind != MTASTS || c.Name.InForce.MTASTS == nameuse.ModeEnforce)
 }
 
-func (f *finding) step() view.Step {
-	s := view.Step{Code: f.Code, Severity: f.Severity, Title: f.Title, Text: f.Advice, Loses: f.losesMail(), Due: f.Due}
+func (c *Composite) step(f *finding) view.Step {
+	s := view.Step{Code: f.Code, Severity: f.Severity, Title: f.Title, Text: f.Advice, Loses: c.losesMail(f), Due: f.Due}
 	if f.part.kind != nameKind {
 		s.Places = []string{f.part.Target()}
 	}
@@ -46,7 +49,7 @@ func (f *finding) step() view.Step {
 // findings.
 func (c *Composite) inStepOrder(list []finding) []finding {
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b finding) int { return view.Urgency(a.step(), b.step(), c.Now) })
+	slices.SortStableFunc(list, func(a, b finding) int { return view.Urgency(c.step(&a), c.step(&b), c.Now) })
 	return list
 }
 
@@ -63,7 +66,12 @@ func (c *Composite) Steps() []view.Step {
 			continue
 		}
 		f := &list[i]
-		s := f.step()
+		s := c.step(f)
+		for j := range list {
+			if j != i && list[j].Advice == f.Advice && list[j].Severity > diag.Info {
+				s = s.With(c.step(&list[j]))
+			}
+		}
 		s.Text, s.Value, s.Who = r.Detail, r.SuggestedValue, f.actor(r.SuggestedValue)
 		if first := c.blockedBy(f); first != nil {
 			s.After, s.Wait = first.code, first.ttlSeconds

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// CRL returns the status of a certificate in a certificate revocation list, in DER or PEM, as of a time (RFC 5280
-// section 6.3). The issuer is that of the certificate. A list needs little more memory than its text, because its
-// other entries are not kept.
+// CRL returns the status of a certificate according to a certificate revocation list in DER or PEM, at the
+// time now (RFC 5280 section 6.3). The issuer is the certificate of its authority. Large lists are searched
+// without keeping their entries in memory.
 func CRL(text []byte, cert, issuer *x509.Certificate, now time.Time) Answer {
 	if block, _ := pem.Decode(text); block != nil {
 		text = block.Bytes

@@ -1,19 +1,18 @@
-// Package revocation reads the revocation status of a certificate: from a revocation list (RFC 5280 section 5) with
-// [CRL], from an OCSP response (RFC 6960) with [OCSP]. It fetches nothing.
+// Package revocation reads the revocation status of a certificate: call [CRL] with a certificate revocation
+// list (RFC 5280 section 5), or [OCSP] with an OCSP response (RFC 6960). It fetches nothing.
 //
 // # How an authority revokes a certificate
 //
-// A certificate stays valid until its last day unless its authority revokes it, because its key was stolen or its
-// holder wants another. The authority publishes that in one or both of two ways. A certificate revocation list (CRL)
-// holds the serial numbers of all that are revoked, at the URL of a distribution point in the certificate. An OCSP
-// responder, at the URL in its authority information access, answers for one certificate at a time; a server may
-// staple that answer to its handshakes. Both are signed by the authority or its delegate, and are valid for some
-// days.
+// A certificate is valid until it expires unless its authority revokes it, for example because its key was
+// stolen. The authority publishes that in one or both of two ways. A certificate revocation list (CRL), at a
+// URL in the certificate's distribution points, has the serial numbers of all revoked certificates. An OCSP
+// responder, at a URL in the certificate's authority information access, answers for one certificate at a
+// time; a server may staple that answer to its handshakes. Both are signed by the authority or its delegate,
+// and are valid for some days.
 //
-// Unreliable answers do not count: a list of another authority or another part of its certificates, one with a
-// critical extension that is unknown here, one that is not signed by the authority, or one that is outdated. Such an
-// answer is [Unusable], and [Answer].Err says why. An entry in an outdated list still counts: only a hold is ever
-// lifted.
+// An answer that cannot be relied on is [Unusable], and Err of the [Answer] says why: the list is of another
+// authority or covers other certificates, has an unknown critical extension, is not signed by the authority,
+// or is outdated. An entry in an outdated list still counts, because no revocation but a hold is ever lifted.
 //
 //	answer := revocation.CRL(body, leaf, issuer, env.Now())
 //	if answer.Status == revocation.Revoked {

@@ -14,8 +14,8 @@ import (
 
 var errorf = fmt.Errorf
 
-// OCSP returns the status of a certificate in an OCSP response in DER as of a time. The issuer is that of the
-// certificate.
+// OCSP returns the status of a certificate according to an OCSP response in DER, at the time now. The issuer
+// is the certificate of its authority.
 func OCSP(der []byte, cert, issuer *x509.Certificate, now time.Time) Answer {
 	r, err := ParseOCSP(der, cert, issuer, now)
 	if err != nil {
@@ -24,13 +24,12 @@ func OCSP(der []byte, cert, issuer *x509.Certificate, now time.Time) Answer {
 	return FromOCSP(r, now)
 }
 
-// MaxResponse is how many bytes of an OCSP response are read. Real ones have up to 5 KB; the work of checking a
-// signature grows with the square of the key, which a response may bring along.
+// MaxResponse is the maximum size of an OCSP response in bytes. Real ones have up to 5 KB.
 const MaxResponse = 16 << 10
 
-// ParseOCSP parses an OCSP response for a certificate, and checks that it is signed by the issuer or its delegate
-// (RFC 6960 section 3.2). The text of the error is a clause that describes the fault. Times are not checked: see
-// [FromOCSP].
+// ParseOCSP parses an OCSP response for a certificate, and checks that it is signed by the issuer or its
+// delegate (RFC 6960 section 3.2). It does not check times; see [FromOCSP]. The text of the error is a clause
+// that describes the fault.
 func ParseOCSP(der []byte, cert, issuer *x509.Certificate, now time.Time) (*ocsp.Response, error) {
 	if len(der) > MaxResponse {
 		return nil, fmt.Errorf("it is longer than %d KiB", MaxResponse>>10)
@@ -64,7 +63,8 @@ func authorized(r *ocsp.Response, issuer *x509.Certificate, now time.Time) bool 
 	}
 }
 
-// FromOCSP returns the status in a response of [ParseOCSP] as of a time (RFC 6960 sections 2.2 and 4.2.2.1).
+// FromOCSP returns the status according to a response from [ParseOCSP], at the time now (RFC 6960 sections
+// 2.2 and 4.2.2.1).
 func FromOCSP(r *ocsp.Response, now time.Time) Answer {
 	a := Answer{Status: Unknown, ThisUpdate: r.ThisUpdate.UTC(), NextUpdate: r.NextUpdate.UTC()}
 	switch r.Status {

@@ -15,9 +15,9 @@ const (
 	Good       Status = "good"
 	Revoked    Status = "revoked"
 	Unknown    Status = "unknown"     // the authority does not know the certificate (RFC 6960 section 2.2)
-	Unusable   Status = "unusable"    // there was an answer that must not be relied on
+	Unusable   Status = "unusable"    // the answer cannot be relied on
 	Unanswered Status = "unanswered"  // the service did not answer
-	LeftOut    Status = "left_out"    // it was not asked, or its answer is beyond a bound of ours
+	LeftOut    Status = "left_out"    // the service was not asked, or its answer exceeds a limit
 	NotOffered Status = "not_offered" // the certificate names no service
 )
 
@@ -26,11 +26,11 @@ func (Status) Values() []string {
 	return kit.Values(Good, Revoked, Unknown, Unusable, Unanswered, LeftOut, NotOffered)
 }
 
-// A Reason is why a certificate was revoked, by its name in RFC 5280 section 5.3.1; empty if the authority does not
-// say.
+// A Reason is the reason for a revocation, by its name in RFC 5280 section 5.3.1; empty if the authority
+// gives none.
 type Reason string
 
-// Hold is the reason of a revocation that may be lifted, all others are final.
+// Hold is the reason of a revocation that may be lifted. All others are final.
 const Hold Reason = "certificateHold"
 
 // reasons are the names by their numbers; 7 is not used, and 0 says nothing.
@@ -42,14 +42,14 @@ var reasons = map[int]Reason{
 // removed is the number of the reason that takes a certificate from a list again.
 const removed = 8
 
-// An Answer is the status of one certificate in a list or a response.
+// An Answer is the status of one certificate according to a list or a response.
 type Answer struct {
 	Status     Status
-	ThisUpdate time.Time // when it was made; zero if it cannot be read
-	NextUpdate time.Time // when the next one is due; zero if it does not say
+	ThisUpdate time.Time // when the answer was made; zero if it cannot be read
+	NextUpdate time.Time // when the next one is due; zero if not given
 	RevokedAt  time.Time // zero unless revoked
 	Reason     Reason
-	Err        error // of an unusable answer: why, in a clause
+	Err        error // why the answer is unusable, as a clause; otherwise nil
 }
 
 // clockSkew is by how much an answer may be ahead of the time here; OpenSSL allows as much.

@@ -1,6 +1,12 @@
-// Package tlsa compares TLSA records, which bind a certificate to a name in the signed DNS (RFC 6698, RFC 7671), with
-// what a server presents: read a record with [ParseRecord] or [RecordOf], and call [Verify]. It is pure, knows all
-// usages, selectors and matching types, and is the same for mail (RFC 7672) and other protocols.
+// Package tlsa verifies the certificates of a server against TLSA records, which bind a certificate or key to
+// a name in the signed DNS (DANE; RFC 6698, RFC 7671). Parse records with [ParseRecord] or [RecordOf], and
+// call [Verify]. The package is pure, supports all usages, selectors and matching types, and works for mail
+// (RFC 7672) and other protocols.
+//
+// A TLSA record has four parts: the usage says which certificate of the chain it is about, and whether a
+// public authority must have issued it as well; the selector, whether it is about the whole certificate or
+// its public key; the matching type, whether Data is that part itself or a hash of it. The most common form,
+// "3 1 1", has the SHA-256 hash of the public key of the server's own certificate.
 package tlsa
 
 import (
@@ -16,18 +22,18 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Usage says which certificate a record speaks of, and what else must hold (RFC 6698 section 2.1.1).
+// Usage is the certificate that a record is about, and what else is required of it (RFC 6698 section 2.1.1).
 type Usage uint8
 
 // The usages, by their names in RFC 7218 section 2.1.
 const (
-	PKIXTA Usage = 0 // an authority that issued the certificate, which public authorities vouch for
-	PKIXEE Usage = 1 // the certificate of the server, which public authorities vouch for
+	PKIXTA Usage = 0 // an authority that issued the certificate, which must also be publicly trusted
+	PKIXEE Usage = 1 // the certificate of the server, which must also be publicly trusted
 	DANETA Usage = 2 // an authority that issued the certificate
 	DANEEE Usage = 3 // the certificate of the server
 )
 
-// Selector says which part of the certificate a record speaks of (RFC 6698 section 2.1.2).
+// Selector is the part of the certificate that is compared (RFC 6698 section 2.1.2).
 type Selector uint8
 
 // The selectors.
@@ -36,27 +42,27 @@ const (
 	SPKI Selector = 1 // the public key (SubjectPublicKeyInfo)
 )
 
-// Matching says how the part is compared (RFC 6698 section 2.1.3).
+// Matching is the matching type: how Data is compared with the selected part (RFC 6698 section 2.1.3).
 type Matching uint8
 
 // The matching types.
 const (
-	Full   Matching = 0 // all of it
+	Full   Matching = 0 // the whole part
 	SHA256 Matching = 1
 	SHA512 Matching = 2
 )
 
 const unassigned = "unassigned"
 
-// String is the acronym of RFC 7218 section 2.1.
+// String returns the acronym of RFC 7218 section 2.1.
 func (u Usage) String() string {
 	return nameOf(int(u), "PrivCert", "PKIX-TA", "PKIX-EE", "DANE-TA", "DANE-EE")
 }
 
-// String is the acronym of RFC 7218 section 2.2.
+// String returns the acronym of RFC 7218 section 2.2.
 func (s Selector) String() string { return nameOf(int(s), "PrivSel", "Cert", "SPKI") }
 
-// String is the acronym of RFC 7218 section 2.3.
+// String returns the acronym of RFC 7218 section 2.3.
 func (m Matching) String() string { return nameOf(int(m), "PrivMatch", "Full", "SHA2-256", "SHA2-512") }
 
 // nameOf names a number in the registries of RFC 7218, in which 255 is for private use.
@@ -79,7 +85,7 @@ type Record struct {
 	Data     []byte // the certificate association data
 }
 
-// RecordOf reads a record of an answer.
+// RecordOf returns the Record for a DNS record.
 func RecordOf(rr *dns.TLSA) Record {
 	data, _ := hex.DecodeString(rr.Certificate) // digits that the library has made of bytes
 	return Record{Usage(rr.Usage), Selector(rr.Selector), Matching(rr.MatchingType), data}
@@ -87,8 +93,8 @@ func RecordOf(rr *dns.TLSA) Record {
 
 var errNotTLSA = errors.New("not a TLSA record: it must be three numbers and hexadecimal digits")
 
-// ParseRecord reads a record as in a zone file: either its data, "3 1 1 60317c58…", or the whole line. What it says
-// is not judged, see [Record.Fault].
+// ParseRecord parses a record as in a zone file: its data, "3 1 1 60317c58…", or the whole line. It does not
+// check whether the record is usable; see [Record.Fault].
 func ParseRecord(text string) (Record, error) {
 	if strings.ContainsAny(text, "\n$") { // more than one line, or a directive
 		return Record{}, errNotTLSA
@@ -106,17 +112,18 @@ func ParseRecord(text string) (Record, error) {
 	return Record{}, errNotTLSA
 }
 
-// String writes the data of the record as in a zone file.
+// String returns the record data as in a zone file.
 func (r Record) String() string { return r.Numbers() + " " + hex.EncodeToString(r.Data) }
 
-// Numbers are usage, selector and matching type, as in a zone file: "3 1 1".
+// Numbers returns usage, selector and matching type as in a zone file: "3 1 1".
 func (r Record) Numbers() string { return fmt.Sprintf("%d %d %d", r.Usage, r.Selector, r.Matching) }
 
 // maxKeyBytes bounds the public keys with which signatures are checked: RSA with 16384 bits. The work grows with the
 // square of the size, and the domain chooses it.
 const maxKeyBytes = 16384/8 + 64
 
-// Fault says why no client can use the record, in a clause about it; empty if clients that know its usage can.
+// Fault returns why no client can use the record, as a clause about it. It returns the empty string if
+// clients that support its usage can.
 func (r Record) Fault() string {
 	switch {
 	case r.Usage > DANEEE:
@@ -142,13 +149,13 @@ func (r Record) Fault() string {
 	return ""
 }
 
-// UsableForSMTP reports whether senders of mail can use the record: those with the usages PKIX-TA and PKIX-EE have no
-// effect (RFC 7672 section 3.1.3).
+// UsableForSMTP reports whether senders of mail can use the record: the usages PKIX-TA and PKIX-EE have no
+// effect there (RFC 7672 section 3.1.3).
 func (r Record) UsableForSMTP() bool {
 	return (r.Usage == DANETA || r.Usage == DANEEE) && r.Fault() == ""
 }
 
-// Matches reports whether the data of the record are those of a certificate, whatever the usage says about its place.
+// Matches reports whether the record matches a certificate, regardless of the usage.
 func (r Record) Matches(c *x509.Certificate) bool {
 	part := c.Raw
 	if r.Selector == SPKI {

@@ -18,28 +18,28 @@ import (
 
 // A Peer is the chain that a server presented, and the parameters for its verification.
 type Peer struct {
-	Chain []*x509.Certificate // as sent, that of the server first
-	Names []string            // of which the certificate must cover one, but for DANE-EE; without final dots
+	Chain []*x509.Certificate // certificates as sent, that of the server first
+	Names []string            // names, one of which the certificate must cover, except for DANE-EE; without final dots
 	Now   time.Time
 	Roots *x509.CertPool // public authorities, for PKIX-TA and PKIX-EE; nil means those of the system
 }
 
-// Reason is why a record does not authenticate a server.
+// A Reason is the reason that a record does not authenticate a server.
 type Reason string
 
-// The reasons, from what is farthest from success.
+// The reasons, ordered from the farthest from success to the closest.
 const (
 	Unusable   Reason = "unusable"   // no client can use the record
-	NoMatch    Reason = "no_match"   // no certificate at the place that the usage names has the data
-	Superseded Reason = "superseded" // it would, but a record with a stronger digest counts instead
-	BadChain   Reason = "bad_chain"  // the certificate that it names did not issue that of the server, or must not
+	NoMatch    Reason = "no_match"   // no certificate at the position that the usage requires matches
+	Superseded Reason = "superseded" // it matches, but is ignored in favor of a record with a stronger digest
+	BadChain   Reason = "bad_chain"  // the matching certificate did not issue that of the server, or must not
 	OutOfDate  Reason = "dates"      // a certificate has expired, or is not yet valid
-	WrongName  Reason = "name"       // the certificate covers none of the names
+	WrongName  Reason = "name"       // the certificate covers none of Names
 )
 
 var reasons = []Reason{Unusable, NoMatch, Superseded, BadChain, OutOfDate, WrongName}
 
-// A MatchError says why a record does not authenticate a server.
+// A MatchError is the reason that a record does not authenticate a server.
 type MatchError struct {
 	Reason Reason
 	Text   string // a clause
@@ -49,25 +49,25 @@ func (e *MatchError) Error() string { return e.Text }
 
 // A Match is the result of one record for a server.
 type Match struct {
-	// Found reports that the record has the data of a certificate at the place that its usage names, whatever else
-	// is wrong.
+	// Found means that Data matches a certificate at the position that the usage requires, even if Err is not
+	// nil.
 	Found bool
-	// Err is why the record does not authenticate the server; nil if it does.
+	// Err is the reason that the record does not authenticate the server; nil if it does.
 	Err *MatchError
 }
 
-// A Result is the result of TLSA records for a server.
+// A Result is the result of verifying a server against TLSA records.
 type Result struct {
 	Matches []Match // one for each record
 }
 
-// OK reports whether one of the records authenticates the server, which is enough.
+// OK reports whether at least one of the records authenticates the server, which is sufficient.
 func (r Result) OK() bool {
 	return slices.ContainsFunc(r.Matches, func(m Match) bool { return m.Err == nil })
 }
 
-// Err returns why no record authenticates the server: of all reasons that which is closest to success. It is nil if
-// one does.
+// Err returns the reason that no record authenticates the server, the one closest to success. It returns nil
+// if a record does.
 func (r Result) Err() *MatchError {
 	var closest *MatchError
 	for _, m := range r.Matches {
@@ -84,11 +84,12 @@ func (r Result) Err() *MatchError {
 	return closest
 }
 
-// Verify compares TLSA records with the chain that a server presented (RFC 7671). All usages count; senders of mail
-// use only those for which [Record.UsableForSMTP] holds.
+// Verify verifies the chain that a server presented against TLSA records (RFC 7671). It uses all records; for
+// mail, pass only those for which [Record.UsableForSMTP] returns true.
 //
-// It agrees with OpenSSL, with which most senders verify. In particular DANE-TA requires an issuer: the server's own
-// certificate does not count as one, even if self-signed, unless the record has the whole public key that signed it.
+// It agrees with OpenSSL, which most senders use. In particular, DANE-TA requires an issuer: the server's own
+// certificate does not count as one, even if self-signed, unless the record has the whole public key that
+// signed it.
 func Verify(records []Record, p Peer) Result {
 	p.Chain = p.Chain[:min(len(p.Chain), pki.MaxChain)]
 	r := Result{Matches: make([]Match, len(records))}

@@ -23,12 +23,13 @@ import (
 // HTMLOptions describe the page around a view.
 type HTMLOptions struct {
 	Title string // name of the operation, behind the subject
-	Level int    // of the heading with the subject, 1 to 4; 0 means 1
-	Docs  string // before the code of a finding in the address of its page, such as /docs/findings/; may be empty
-	ID    string // before all ids, so that several views can be on a page
+	Level int    // level of the heading with the subject, 1 to 4; 0 means 1
+	Docs  string // prefix of links to the pages of findings, such as /docs/findings/; empty means no links
+	ID    string // prefix of all element ids, to put several views on one page
 }
 
-// Style is the style sheet of what [HTML] writes, for light and dark and print. [Page] has it inside.
+// Style is the style sheet for the output of [HTML], for light and dark mode and for print. [Page] includes
+// it.
 //
 //go:embed style.css
 var Style string
@@ -56,7 +57,8 @@ var templates [4]struct {
 // a list, and each finding as an article whose id is its code. It needs no script; its classes are those of [Style].
 func HTML(w io.Writer, v *view.View, o HTMLOptions) error { return write(w, "view", v, o) }
 
-// Page writes a view as a whole page in one file. It loads nothing, and its content security policy forbids it to.
+// Page writes a view as a complete page in one file. It loads nothing, and its content security policy
+// forbids loading anything.
 func Page(w io.Writer, v *view.View, o HTMLOptions) error { return write(w, "page", v, o) }
 
 func write(w io.Writer, name string, v *view.View, o HTMLOptions) error {
@@ -291,9 +293,9 @@ func width(text string) (n int) {
 	}
 }
 
-// Printable makes an untrusted text safe for a terminal: control characters, format characters and separators of
-// lines, which move the cursor, change colors or turn the direction of writing, are shown and not obeyed, as are
-// bytes that are no UTF-8.
+// Printable makes an untrusted text safe for a terminal. Control characters, format characters and line
+// separators, which could move the cursor, change colors or reverse the text direction, are escaped, as are
+// bytes that are not UTF-8.
 func Printable(s string) string {
 	if utf8.ValidString(s) && !strings.ContainsFunc(s, Unsafe) {
 		return s
@@ -320,7 +322,7 @@ func printableLines(text string) string {
 	return b.String()
 }
 
-// Unsafe reports whether a terminal may obey a character.
+// Unsafe reports whether a terminal may interpret a character as a command.
 func Unsafe(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
 
 var inASCII = strings.NewReplacer("…", "...", "–", "-", "—", "-", "·", "-", "→", "->", "├─ ", "|- ",

@@ -13,9 +13,10 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// Markdown writes a view for a ticket, in GitHub Flavored Markdown: the verdict, facts, drawing, steps and findings.
-// The title names the operation, and may be empty. Untrusted text becomes no markup, link, mention, image or
-// reference: all but plain words is in code spans, the one place where trackers do not look for them.
+// Markdown writes a view for a ticket, in GitHub Flavored Markdown: the verdict, facts, drawing, steps and
+// findings. The title names the operation, and may be empty. Untrusted text cannot become markup, a link,
+// mention, image or reference: anything but plain words is in code spans, where issue trackers do not
+// interpret it.
 func Markdown(w io.Writer, v *view.View, title string) error {
 	m := &document{}
 	parts := slices.DeleteFunc([]string{signs[v.Mark()].sign, title, v.Subject}, func(s string) bool { return s == "" })

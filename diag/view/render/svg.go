@@ -34,9 +34,9 @@ text{fill:var(--fg)}.bg{fill:var(--bg)}.dim{fill:var(--dim)}.line{stroke:var(--l
 .unknown,.optional{fill:var(--dim)}.heading{font-weight:bold}
 `
 
-// SVG writes a drawing as a picture that needs nothing else: a file, or the source of an image. It follows the reader's
-// choice of light or dark, loads nothing, and has all contents as text. Without rows it says so. Without a title it
-// has that of the drawing.
+// SVG writes a drawing as a self-contained image. It follows the reader's choice of light or dark mode, loads
+// nothing, and has its contents as text. A drawing without rows gives an image that says so. If title is
+// empty, it is that of the drawing.
 func SVG(w io.Writer, d *view.Drawing, title string) error {
 	drawn, left := bounded(d)
 	if drawn == nil {

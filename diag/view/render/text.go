@@ -15,13 +15,13 @@ import (
 // Options describe the terminal, and the amount of output.
 type Options struct {
 	Width   int       // columns of a line; 0 means 80
-	Color   bool      // whether escape sequences for colors are understood
-	ASCII   bool      // whether nothing but ASCII is
-	Verbose bool      // all rows, passed checks and details
-	Quiet   bool      // the verdict alone
+	Color   bool      // use escape sequences for colors
+	ASCII   bool      // use only ASCII characters
+	Verbose bool      // show all rows, passed checks and details
+	Quiet   bool      // show only the verdict
 	Title   string    // name of the operation, behind the subject
-	Sign    view.Mark // in place of that of the view, if any
-	Facts   string    // all facts of the report as text, printed last if Verbose
+	Sign    view.Mark // replaces the mark of the view; empty keeps it
+	Facts   string    // all facts of the report as text, written last if Verbose
 }
 
 // The bounds of the output by default.
@@ -60,15 +60,15 @@ func Text(w io.Writer, v *view.View, o Options) error {
 	return err
 }
 
-// A Paragraph is a text behind a lead, such as a number, under which its further lines are indented. An empty one is an
-// empty line.
+// A Paragraph is a text after a lead, such as a number; further lines are indented below the text. The zero
+// Paragraph is an empty line.
 type Paragraph struct {
 	Lead, Text string
 	Strong     bool
-	Literal    bool // to be copied: it is not broken
+	Literal    bool // not wrapped, so that it can be copied
 }
 
-// Paragraphs writes them for a terminal.
+// Paragraphs writes paragraphs for a terminal.
 func Paragraphs(w io.Writer, list []Paragraph, o Options) error {
 	p := newPage(o)
 	for _, a := range list {
@@ -185,7 +185,8 @@ func (p *page) more(n int, thing string) {
 	}
 }
 
-// Published returns the value of a step as published: a DNS record as a line of a zone file; empty without one.
+// Published returns the value of a step as it is to be published; a DNS record is a line of a zone file. It
+// is empty if the step has no value.
 func Published(s view.Step) string {
 	if s.Value == "" {
 		return ""
@@ -222,7 +223,7 @@ func (p *page) findings(v *view.View) {
 	}
 }
 
-// DetailWithTarget is the detail of a finding with its target before it, unless it speaks of that already.
+// DetailWithTarget returns the detail of a finding, preceded by its target unless the detail mentions it.
 func DetailWithTarget(f diag.Finding) string {
 	if f.Target == "" || strings.Contains(f.Title+" "+f.Detail, f.Target) {
 		return f.Detail
@@ -312,14 +313,14 @@ func tail(s string, n int) string {
 	return s
 }
 
-// Line writes a view in one line among others: its sign, what was examined, and the outcome in short.
+// Line returns a view as one line of a list: its sign, the label, and the outcome in brief.
 func Line(label string, v *view.View, o Options) string {
 	p := newPage(o)
 	p.put(p.sign(v.Mark())+" "+p.paint(bold, label)+"  ", cmp.Or(v.Counts, v.Brief, v.Headline), plain)
 	return p.String()
 }
 
-// Item writes a text behind a lead and the sign of a mark, in as many lines as it needs.
+// Item returns a text after a lead and the sign of a mark, wrapped to the width.
 func Item(lead string, m view.Mark, text string, o Options) string {
 	p := newPage(o)
 	if m != view.None {
