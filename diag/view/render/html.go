@@ -22,7 +22,7 @@ import (
 
 // HTMLOptions describe the page around a view.
 type HTMLOptions struct {
-	Title string // name of the operation, behind the subject
+	Title string // name of the operation, after the subject
 	Level int    // level of the heading with the subject, 1 to 4; 0 means 1
 	Docs  string // prefix of links to the pages of findings, such as /docs/findings/; empty means no links
 	ID    string // prefix of all element ids, to put several views on one page

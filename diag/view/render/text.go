@@ -19,7 +19,7 @@ type Options struct {
 	ASCII   bool      // use only ASCII characters
 	Verbose bool      // show all rows, passed checks and details
 	Quiet   bool      // show only the verdict
-	Title   string    // name of the operation, behind the subject
+	Title   string    // name of the operation, after the subject
 	Sign    view.Mark // replaces the mark of the view; empty keeps it
 	Facts   string    // all facts of the report as text, written last if Verbose
 }
@@ -31,8 +31,8 @@ const (
 	maxBetter = 4
 )
 
-// Text writes a view for a terminal. Lines are wrapped to the width, and nothing is truncated; values to publish are
-// on one line each, to be copied.
+// Text writes a view for a terminal. Lines are wrapped to the width, not truncated; each value to publish is
+// on a line of its own, so that it can be copied. Without Verbose, long lists end after their first items.
 func Text(w io.Writer, v *view.View, o Options) error {
 	p := newPage(o)
 	p.verdict(v)
