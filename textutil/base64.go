@@ -14,7 +14,8 @@ const maxBase64 = (MaxText + 2) / 3 * 4
 // maxBase64Wrap bounds the length of a line of Base64 (CONTRACT 3.2).
 const maxBase64Wrap = 1000
 
-// A Base64Variant names an alphabet of RFC 4648: standard, url_safe or mixed.
+// A Base64Variant is an alphabet of RFC 4648: standard, url_safe or, in a text with characters of both,
+// mixed.
 type Base64Variant string
 
 const (
@@ -26,19 +27,20 @@ const (
 // Values lists the variants.
 func (Base64Variant) Values() []string { return valuesOf(base64Standard, base64URLSafe, base64Mixed) }
 
-// A Base64EncodeRequest asks for data in Base64. Exactly one of Text and DataBase64 is given; if both
-// are empty, the data is empty.
+// A Base64EncodeRequest asks for data to be encoded in Base64. Set Text or DataBase64, not both; if both are
+// empty, the data is empty.
 type Base64EncodeRequest struct {
 	Text       string `json:"text" oneof:"input" maxbytes:"1048576" doc:"the data, if it is text" example:"Hello"`
 	DataBase64 string `json:"data_base64" oneof:"input" maxbytes:"1398104" doc:"the data in Base64, if it is not text"`
 
 	URLSafe bool  `json:"url_safe,omitempty" default:"false" doc:"use - and _ in place of + and /"`
 	Padding *bool `json:"padding,omitempty" default:"true" doc:"fill the last group with ="` // nil: true
-	// Wrap is the length of a line; lines end with a line feed, except the last. 0: one line.
+	// Wrap is the number of characters on a line; every line but the last ends with a line feed. 0 means a
+	// single line.
 	Wrap int `json:"wrap,omitempty" default:"0" min:"0" max:"1000" doc:"characters on a line; 0: one line"`
 }
 
-// A Base64EncodeReport is data in Base64.
+// A Base64EncodeReport is the result of encoding data in Base64.
 type Base64EncodeReport struct {
 	Result      string        `json:"result" doc:"the data in Base64"`
 	Variant     Base64Variant `json:"variant" doc:"alphabet of the result: standard or url_safe"`
@@ -46,7 +48,7 @@ type Base64EncodeReport struct {
 	OutputBytes int           `json:"output_bytes" min:"0" doc:"length of the result in bytes"`
 }
 
-// Base64Encode returns data in Base64 (RFC 4648 sections 4 and 5). The error is an [InputError].
+// Base64Encode encodes data in Base64 (RFC 4648 sections 4 and 5). The error is an *[InputError].
 func Base64Encode(req Base64EncodeRequest) (*Base64EncodeReport, error) {
 	if req.Wrap < 0 || req.Wrap > maxBase64Wrap {
 		return nil, invalid("wrap", "is %d; it may be from 0 to %d", req.Wrap, maxBase64Wrap)
@@ -106,22 +108,22 @@ func inputData(text, dataBase64 string) ([]byte, error) {
 	return d.data, nil
 }
 
-// A Base64DecodeRequest asks what a text in Base64 says.
+// A Base64DecodeRequest asks for Base64 to be decoded.
 type Base64DecodeRequest struct {
 	Text string `json:"text" maxbytes:"1048576" doc:"the Base64" example:"SGVsbG8="`
-	// Strict reads RFC 4648 section 4 to the letter: the standard alphabet, all of the padding, nothing
-	// else in the text, and no bits left over. Otherwise white space is skipped, both alphabets are
-	// read and padding may be missing, but what is there must be right.
+	// Strict accepts only what RFC 4648 section 4 allows: the standard alphabet with complete padding, no
+	// other characters, and no leftover bits. Otherwise white space is ignored, both alphabets are accepted,
+	// and padding may be missing but must be correct if present.
 	Strict bool `json:"strict,omitempty" default:"false" doc:"refuse white space, - and _, missing padding, spare bits"`
 }
 
-// A DecodeFault is why an encoded text cannot be decoded.
+// A DecodeFault is the reason that a text cannot be decoded.
 type DecodeFault struct {
 	Message string `json:"message" doc:"what is wrong"`
 	Offset  int    `json:"offset" min:"0" doc:"the byte of the text where it is wrong, from 0"`
 }
 
-// A Base64DecodeReport is a decoded Base64 text.
+// A Base64DecodeReport is the result of decoding Base64.
 type Base64DecodeReport struct {
 	Valid       bool          `json:"valid" doc:"whether the text is Base64"`
 	Result      *string       `json:"result" doc:"the decoded text; null if it is not text in UTF-8"`
@@ -134,10 +136,11 @@ type Base64DecodeReport struct {
 	OutputBytes int           `json:"output_bytes" min:"0" doc:"length of the decoded data in bytes"`
 }
 
-// Base64Decode decodes Base64. A text that is not Base64 is reported as not valid; the error is an [InputError].
+// Base64Decode decodes Base64. If the text is not Base64, the report has Valid false. The error is an
+// *[InputError].
 //
-// Without Strict it reads what the forgiving-base64 decode of the WHATWG Infra Standard reads, with one
-// difference: the letters - and _ count as + and /, where that algorithm fails.
+// Without Strict, it accepts what the forgiving-base64 decode algorithm of the WHATWG Infra Standard accepts,
+// and also the characters - and _ of the URL-safe alphabet.
 func Base64Decode(req Base64DecodeRequest) (*Base64DecodeReport, error) {
 	if err := checkText("text", req.Text); err != nil {
 		return nil, err

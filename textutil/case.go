@@ -7,12 +7,12 @@ import (
 	"golang.org/x/text/language"
 )
 
-// A Locale names the language whose rules of case apply.
+// A Locale is a language with its own rules of case.
 type Locale string
 
 // The locales. Empty means Undetermined.
 const (
-	Undetermined Locale = "und" // the rules that hold where no language has its own
+	Undetermined Locale = "und" // the default rules of Unicode
 	Turkish      Locale = "tr"
 	Azerbaijani  Locale = "az"
 	Lithuanian   Locale = "lt"
@@ -38,8 +38,8 @@ type CaseReport struct {
 	Changed     bool   `json:"changed" doc:"whether the result differs from the text"`
 }
 
-// Lower returns the text in lower case, by the full mapping of Unicode and the rules of the locale.
-// The error is an [InputError].
+// Lower returns the text in lower case, with Unicode's full case mapping and the rules of the locale. The
+// error is an *[InputError].
 func Lower(req CaseRequest) (*CaseReport, error) {
 	ascii, err := req.check('I')
 	if err != nil {
@@ -52,8 +52,8 @@ func Lower(req CaseRequest) (*CaseReport, error) {
 	return req.report(lower(req.Text, req.Locale)), nil
 }
 
-// Upper returns the text in upper case, by the full mapping of Unicode and the rules of the locale.
-// The error is an [InputError].
+// Upper returns the text in upper case, with Unicode's full case mapping and the rules of the locale. The
+// error is an *[InputError].
 func Upper(req CaseRequest) (*CaseReport, error) {
 	ascii, err := req.check('i')
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/diagkit/diagkit/textutil/internal/yaml"
 )
 
-// A Severity says how much a finding matters: info, warning, error or critical.
+// A Severity is the severity of a finding: info, warning, error or critical.
 type Severity string
 
 const (
 	info     Severity = "info"     // worth knowing; nothing to do
-	Warning  Severity = "warning"  // works, and should be better
+	Warning  Severity = "warning"  // works, but should be improved
 	Error    Severity = "error"    // broken in part
 	critical Severity = "critical" // does not work at all
 )
@@ -31,13 +31,14 @@ func valuesOf[T ~string](list ...T) []string {
 	return words
 }
 
-// A Location is where in the text of the request a finding points, in bytes.
+// A Location is the part of the text to which a finding applies, in bytes.
 type Location struct {
 	Offset int `json:"offset" min:"0" doc:"first byte, from 0"`
 	Length int `json:"length" min:"0" doc:"number of bytes"`
 }
 
-// A Finding is a fault of a text. Its JSON is that of every other diagnostic (CONTRACT 2).
+// A Finding is something noteworthy about a text. Its JSON is the same as that of the findings of checks
+// (CONTRACT 2).
 type Finding struct {
 	Code      string    `json:"code" doc:"permanent name of the rule" example:"text.json.duplicate_key"`
 	Severity  Severity  `json:"severity" doc:"how much it matters"`
@@ -119,13 +120,13 @@ func (f *findings) hasRoom() bool {
 // clip returns the beginning of a text that is long.
 func clip(text string) string { return yaml.Clip(text, 60) }
 
-// MaxText bounds the text of a request, in bytes (CONTRACT 1.9).
+// MaxText is the maximum length of the text of a request, in bytes (CONTRACT 1.9).
 const MaxText = 1 << 20
 
-// An InputError reports a request that makes no sense; the fault is the caller's.
+// An InputError reports an invalid field of a request. The fault is the caller's.
 type InputError struct {
 	Field  string // name of the field in the request, as in its JSON
-	Reason string // a sentence for the caller, without the field's name
+	Reason string // what is wrong, for the caller, without the name of the field
 }
 
 func (e *InputError) Error() string { return e.Field + ": " + e.Reason }

@@ -28,7 +28,7 @@ const (
 	maxHMACKey        = 4096 // bytes (CONTRACT 3.2)
 )
 
-// A HashEncoding names how the bytes of a digest are written: hex or base64.
+// A HashEncoding is the encoding of digests: hex or base64.
 type HashEncoding string
 
 // The encodings. Empty means HashHex.
@@ -40,7 +40,7 @@ const (
 // Values lists the encodings.
 func (HashEncoding) Values() []string { return valuesOf(hashHex, hashBase64) }
 
-// A HashSecurity says what an algorithm is good for: ok, legacy, broken or checksum.
+// A HashSecurity rates the security of an algorithm: ok, legacy, broken or checksum.
 type HashSecurity string
 
 const (
@@ -53,21 +53,22 @@ const (
 // Values lists the labels.
 func (HashSecurity) Values() []string { return valuesOf(hashOK, hashLegacy, hashBroken, hashChecksum) }
 
-// A HashRequest asks for digests of data. Exactly one of Text and DataBase64 is given; if both are
-// empty, the data is empty.
+// A HashRequest asks for digests of data. Set Text or DataBase64, not both; if both are empty, the data is
+// empty.
 type HashRequest struct {
 	Text       string `json:"text" oneof:"input" maxbytes:"1048576" doc:"the data, if it is text" example:"Hello"`
 	DataBase64 string `json:"data_base64" oneof:"input" maxbytes:"1398104" doc:"the data in Base64, if it is not text"`
-	// Algorithms are 1 to 14 different ones. Nil means md5, sha1, sha256 and sha512.
+	// Algorithms are 1 to 14 different algorithms. Nil means md5, sha1, sha256 and sha512.
 	Algorithms []HashAlgorithm `json:"algorithms,omitempty" minitems:"1" maxitems:"14" unique:"true" default:"[\"md5\",\"sha1\",\"sha256\",\"sha512\"]" doc:"which digests"`
-	// HMACKey makes the digests message authentication codes (RFC 2104) under this key, of at most 4096 bytes. Nil
-	// means plain digests; an empty key is a key. Checksums and the SHAKE functions have no HMAC.
+	// HMACKey is a key of at most 4096 bytes for message authentication codes (HMAC, RFC 2104) instead of
+	// plain digests. Nil means plain digests; an empty key is valid. Checksums and the SHAKE functions have
+	// no HMAC.
 	HMACKey *string `json:"hmac_key,omitempty" maxbytes:"4096" doc:"key of HMAC; without it, plain digests"`
 
 	Encoding HashEncoding `json:"encoding,omitempty" default:"hex" doc:"how digests are written"` // empty: hex
 }
 
-// A HashReport holds digests of one text.
+// A HashReport has the digests of the data.
 type HashReport struct {
 	Hashes      map[HashAlgorithm]string       `json:"hashes" doc:"digest by algorithm"`
 	HMAC        bool                           `json:"hmac" doc:"whether the digests are HMACs under the key"`
@@ -77,7 +78,7 @@ type HashReport struct {
 	OutputBytes int                            `json:"output_bytes" min:"0" doc:"length of all digests together"`
 }
 
-// Hash returns digests of data by one or more algorithms. The error is an [InputError].
+// Hash returns digests of data by one or more algorithms. The error is an *[InputError].
 func Hash(req HashRequest) (*HashReport, error) {
 	algorithms, err := req.algorithms()
 	if err != nil {
@@ -157,7 +158,8 @@ func (e HashEncoding) encode(digest []byte) string {
 // blake2s_256, blake3, ripemd160, crc32, crc32c, crc64_iso, crc64_ecma, adler32, fnv1a_32, fnv1a_64 or xxh64.
 type HashAlgorithm string
 
-// The algorithms. Digests of more than one byte are written with the most significant byte first.
+// The algorithms. The bytes of all digests, including checksums, are written with the most significant byte
+// first.
 const (
 	MD5        HashAlgorithm = "md5"         // RFC 1321
 	SHA1       HashAlgorithm = "sha1"        // FIPS 180-4

@@ -10,7 +10,7 @@ import (
 // byteOrderMark is what some editors begin a text with. In UTF-8 it says nothing.
 const byteOrderMark = "\uFEFF"
 
-// A RootType is the type of the outermost value of a text: object, array, string, number, boolean, null or unknown.
+// A RootType is the type of the outermost value: object, array, string, number, boolean, null or unknown.
 type RootType string
 
 // The types of values.
@@ -32,13 +32,14 @@ func (RootType) Values() []string {
 // A JSONFormatRequest asks for a JSON text in another layout.
 type JSONFormatRequest struct {
 	Text string `json:"text" maxlen:"1048576" doc:"the JSON text, valid UTF-8" example:"{\"b\":1.10,\"a\":[]}"`
-	// Indent is how many spaces each level has, 0 to 8. Nil means 2; with 0 there are line breaks only.
+	// Indent is the number of spaces for each level, from 0 to 8. Nil means 2; 0 means line breaks without
+	// indentation.
 	Indent   *int `json:"indent,omitempty" min:"0" max:"8" default:"2" doc:"spaces for each level; 0 breaks lines only"`
 	Minify   bool `json:"minify,omitempty" default:"false" doc:"whether to leave out all white space"`
 	SortKeys bool `json:"sort_keys,omitempty" default:"false" doc:"whether to sort the members of objects by name"`
 }
 
-// A JSONToYAMLRequest asks for a JSON text as YAML.
+// A JSONToYAMLRequest asks for JSON to be converted to YAML.
 type JSONToYAMLRequest struct {
 	Text   string `json:"text" maxlen:"1048576" doc:"the JSON text, valid UTF-8" example:"{\"on\":\"yes\",\"n\":1.10}"`
 	Indent *int   `json:"indent,omitempty" min:"1" max:"8" default:"2" doc:"spaces for each level"`
@@ -57,7 +58,7 @@ type JSONReport struct {
 	OutputBytes  int       `json:"output_bytes" min:"0" doc:"length of the result in bytes"`
 }
 
-// A JSONError says where and why a text is not valid.
+// A JSONError is the position and the reason of a fault in a text.
 type JSONError struct {
 	Message string `json:"message" doc:"what is wrong"`
 	Line    int    `json:"line" min:"1" doc:"line, from 1"`
@@ -65,17 +66,16 @@ type JSONError struct {
 	Offset  int    `json:"offset" min:"0" doc:"byte in the text, from 0"`
 }
 
-// FormatJSON returns a JSON text in another layout. Only white space changes, and the order of members
-// if asked for: the text of numbers and the escapes in strings survive, and so do members with the same
-// name. For a text that is not JSON the report says so.
+// FormatJSON returns a JSON text in another layout. It changes only white space and, on request, the order of
+// members: the text of numbers, escapes in strings, and members with duplicate names are kept. If the text is
+// not JSON, the report has Valid false.
 //
-// RFC 8259 leaves some things to each reader. This one holds it so:
+// Where RFC 8259 leaves a choice:
 //
-//   - Members with the same name, escapes of half a surrogate pair, and numbers that a double cannot
-//     hold are accepted and survive; each is a finding.
-//   - A byte-order mark at the beginning is left out; that is a finding.
-//   - Text that is not UTF-8 is an [InputError]; so is one that is nested more
-//     than 512 deep or would become more than 8 MiB.
+// - Members with the same name, escapes of half a surrogate pair, and numbers that a double cannot hold are
+// accepted and survive; each is a finding. - A byte-order mark at the beginning is left out; that is a
+// finding. - Text that is not UTF-8, is nested more than 512 levels deep, or would become longer than 8 MiB
+// is an InputError.
 //
 // The error is an [InputError].
 func FormatJSON(req JSONFormatRequest) (*JSONReport, error) {
@@ -93,11 +93,11 @@ func FormatJSON(req JSONFormatRequest) (*JSONReport, error) {
 	return reading.report(reading.format(indent, req.SortKeys, maxResult))
 }
 
-// JSONToYAML returns a JSON text as YAML. The order of members and the text of numbers survive. Strings
-// are quoted exactly where a parser of YAML 1.2 or 1.1 would give them another type, and
-// strings of several lines as literal blocks. [YAMLToJSON] converts the result back to the same JSON. The
-// text is held to what [FormatJSON] says, except that of members with the same name the last is kept, for
-// YAML has no such mappings, and that it is nested at most 256 deep. The error is an [InputError].
+// JSONToYAML converts JSON to YAML. The order of members and the text of numbers are kept. Strings are quoted
+// only where a YAML 1.2 or 1.1 parser would give them another type, and strings with several lines are
+// literal blocks. [YAMLToJSON] converts the result back to the same JSON. The rules of [FormatJSON] apply,
+// except that of members with the same name only the last is kept, because YAML does not allow duplicate
+// keys, and that the maximum depth is 256. The error is an *[InputError].
 func JSONToYAML(req JSONToYAMLRequest) (*JSONReport, error) {
 	indent, err := indentOr2(req.Indent, 1)
 	if err != nil {

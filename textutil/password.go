@@ -36,10 +36,10 @@ const (
 	passwordAmbiguous = "0Oo1Il|"
 )
 
-// A PasswordMode says what passwords are made of: characters or passphrase.
+// A PasswordMode is the kind of passwords: characters or passphrase.
 type PasswordMode string
 
-// The modes. Empty means PasswordCharacters.
+// The modes. The default is "characters".
 const (
 	passwordCharacters PasswordMode = "characters" // letters, digits and symbols
 	PasswordPassphrase PasswordMode = "passphrase" // words of a list of 2048
@@ -48,9 +48,8 @@ const (
 // Values lists the modes.
 func (PasswordMode) Values() []string { return valuesOf(passwordCharacters, PasswordPassphrase) }
 
-// A PasswordStrength is a band of entropy: how long an attacker who knows how the password was generated has to
-// guess, at a million million guesses a second, which is a fast hash on many machines. It is weak, fair, strong or
-// very_strong.
+// A PasswordStrength rates the entropy: weak, fair, strong or very_strong. It assumes an attacker who knows
+// how the password was generated and makes 10^12 guesses per second.
 type PasswordStrength string
 
 // The bands. Each holds what is not in the band above it.
@@ -66,11 +65,12 @@ func (PasswordStrength) Values() []string {
 	return valuesOf(passwordWeak, passwordFair, passwordStrong, passwordVeryStrong)
 }
 
-// A PasswordRequest asks for passwords. The zero value asks for one of twenty characters of all classes.
+// A PasswordRequest asks for passwords. The zero value asks for one password of 20 characters from all
+// classes.
 type PasswordRequest struct {
 	Mode PasswordMode `json:"mode,omitempty" default:"characters" doc:"what passwords are made of"` // empty: characters
-	// Length is from 8 to 256 characters. Zero means 20. Like the fields from Lowercase to RequireEach
-	// it belongs to characters, and is refused beside passphrases.
+	// Length is from 8 to 256 characters. 0 means 20. Length and the fields from Lowercase to RequireEach
+	// must not be set for passphrases.
 	Length    int   `json:"length,omitempty" default:"20" min:"8" max:"256" doc:"characters in a password"`
 	Count     int   `json:"count,omitempty" default:"1" min:"1" max:"100" doc:"number of passwords"`
 	Lowercase *bool `json:"lowercase,omitempty" default:"true" doc:"take small letters"`
@@ -81,13 +81,13 @@ type PasswordRequest struct {
 	ExcludeAmbiguous bool   `json:"exclude_ambiguous,omitempty" default:"false" doc:"exclude 0 O o 1 I l |"`
 	Exclude          string `json:"exclude,omitempty" default:"" maxlen:"128" doc:"characters to exclude"`
 	RequireEach      *bool  `json:"require_each,omitempty" default:"true" doc:"have a character of each class in every password"`
-	// Words is how many words a passphrase has, from 4 to 24. Zero means 6. Beside characters it is
-	// refused, and so is WordSeparator.
+	// Words is the number of words of a passphrase, from 4 to 24. 0 means 6. Words and WordSeparator must
+	// only be set for passphrases.
 	Words         int    `json:"words,omitempty" default:"6" min:"4" max:"24" doc:"words in a passphrase"`
 	WordSeparator string `json:"word_separator,omitempty" default:"-" maxlen:"4" doc:"separator between words"`
 }
 
-// A PasswordReport has passwords.
+// A PasswordReport has the passwords and their entropy.
 type PasswordReport struct {
 	Passwords    []string         `json:"passwords" doc:"the passwords, each drawn on its own"`
 	Length       int              `json:"length" min:"0" doc:"characters in each password; words in each passphrase"`
@@ -97,8 +97,9 @@ type PasswordReport struct {
 	Strength     PasswordStrength `json:"strength" doc:"band of the entropy: weak below 50 bits, fair 65, strong 100"`
 }
 
-// GeneratePassword draws passwords from the random source of the operating system. Every password that
-// fulfills the request is equally likely; the entropy counts exactly these. The error is an [InputError].
+// GeneratePassword generates passwords from the random source of the operating system. Every password that
+// meets the request is equally likely, and the entropy is computed from their exact number. The error is an
+// *[InputError].
 func GeneratePassword(req PasswordRequest) (*PasswordReport, error) {
 	return generatePassword(req, rand.Reader)
 }

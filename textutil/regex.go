@@ -21,23 +21,24 @@ const (
 	maxRegexInstructions = 100_000
 )
 
-// A RegexRequest asks what a regular expression finds in a text.
+// A RegexRequest asks for the matches of a regular expression in a text.
 type RegexRequest struct {
 	// Pattern is in the syntax of RE2 (https://golang.org/s/re2syntax).
 	Pattern string `json:"pattern" minlen:"1" maxlen:"1000" doc:"expression in the syntax of RE2" example:"(\\w+)@(\\w+)"`
-	// Text is valid UTF-8. The instructions of the compiled pattern times its bytes are at most 5·10^7.
+	// Text must be valid UTF-8. Its length in bytes times the instructions of the compiled pattern must not
+	// exceed 5·10^7.
 	Text string `json:"text" maxbytes:"262144" doc:"the text to search" example:"postmaster@example.com"`
-	// Flags has letters of imsU, each at most once: ignore case, ^ and $ match at lines, the dot matches
-	// a line feed too, and repetitions prefer few.
+	// Flags has any of the letters imsU, each at most once. i: ignore case; m: ^ and $ match at line
+	// boundaries; s: the dot matches a line feed; U: repetitions are non-greedy.
 	Flags  string `json:"flags,omitempty" default:"" maxlen:"4" pattern:"^[imsU]*$" doc:"as in (?imsU)" example:"i"`
 	Global *bool  `json:"global,omitempty" default:"true" doc:"find all matches, not just the first"`
-	// Replacement, if not nil, replaces every match in the report: $1 and ${1} are a group, ${name} and $name a
-	// named one, $0 the match, $$ a dollar sign.
+	// Replacement, if not nil, replaces every match in the report. $1 and ${1} stand for a group, $name and
+	// ${name} for a named group, $0 for the match, $$ for a dollar sign.
 	Replacement *string `json:"replacement,omitempty" maxlen:"4096" doc:"put in place of each match; $1 ${name} $0 $$"`
 	MaxMatches  int     `json:"max_matches,omitempty" default:"100" min:"1" max:"1000" doc:"most matches in the report"`
 }
 
-// A RegexFault is why a pattern is not a regular expression of RE2.
+// A RegexFault is the reason that a pattern is not a valid RE2 expression.
 type RegexFault struct {
 	Code     RegexFaultCode `json:"code" doc:"permanent name of the construct or fault" example:"lookahead"`
 	Message  string         `json:"message" doc:"what is wrong with the pattern"`
@@ -45,7 +46,7 @@ type RegexFault struct {
 	Hint     string         `json:"hint,omitempty" doc:"how to say it otherwise"`
 }
 
-// A RegexMatch is a place where the pattern matched. The ends are just behind the match.
+// A RegexMatch is a match of the pattern. End offsets are exclusive.
 type RegexMatch struct {
 	Value      string       `json:"value" doc:"the text that matched; it may be empty"`
 	Start      int          `json:"start" min:"0" doc:"offset in bytes of UTF-8"`
@@ -57,7 +58,8 @@ type RegexMatch struct {
 	Groups     []RegexGroup `json:"groups" doc:"the groups of the pattern in the order of their opening brackets"`
 }
 
-// A RegexGroup is what a group of the pattern matched. Value and offsets are nil if it took no part.
+// A RegexGroup is the match of a group of the pattern. Value and offsets are nil if the group did not
+// participate in the match.
 type RegexGroup struct {
 	Index      int     `json:"index" min:"1" doc:"number of the group, from 1"`
 	Name       string  `json:"name,omitempty" doc:"name of the group, if it has one"`
@@ -71,7 +73,7 @@ type RegexGroup struct {
 	EndUTF16   *int    `json:"end_utf16,omitempty" min:"0" doc:"offset in units of UTF-16"`
 }
 
-// A RegexReport is what a regular expression finds in a text.
+// A RegexReport has the matches of a regular expression.
 type RegexReport struct {
 	Valid        bool         `json:"valid" doc:"whether the pattern is one of RE2"`
 	Engine       string       `json:"engine" doc:"the engine, always re2: its time is linear in the text" example:"re2"`
@@ -87,10 +89,10 @@ type RegexReport struct {
 	OutputBytes  int          `json:"output_bytes" min:"0" doc:"length of the result in bytes; 0 without one"`
 }
 
-// Regex searches a text for matches of a regular expression, and replaces them if asked to. The engine is RE2, which
-// processes each byte of the text with each instruction of the pattern at most once; searches for one match after
-// another share a budget of that work, so that no request takes more than about half a second. A pattern that RE2 does
-// not know is reported as not valid; the error is an [InputError].
+// Regex searches a text for matches of a regular expression, and optionally replaces them. The engine is RE2,
+// which takes time linear in the text. The total work of a request is limited, so that none takes more than
+// about half a second. If RE2 does not support the pattern, the report has Valid false. The error is an
+// *[InputError].
 func Regex(req RegexRequest) (*RegexReport, error) {
 	if err := req.check(); err != nil {
 		return nil, err

@@ -158,8 +158,7 @@ func unpairedParen(tokens []regexToken, kind regexTokenKind) int {
 	return open[len(open)-1]
 }
 
-// A RegexFaultCode names a construct that RE2 does not have, such as "lookahead", or a fault in a pattern. RE2 has no
-// construct whose time could grow faster than the text.
+// A RegexFaultCode names a construct that RE2 does not support, such as "lookahead", or a fault in a pattern.
 type RegexFaultCode string
 
 // A regexConstruct is a construct of other engines, known by how it begins.

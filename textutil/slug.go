@@ -16,7 +16,7 @@ const (
 	maxSlugDropped = 12
 )
 
-// A SlugReason says why a slug is empty: empty_text, no_letters or no_latin_form.
+// A SlugReason is the reason that a slug is empty: empty_text, no_letters or no_latin_form.
 type SlugReason string
 
 const (
@@ -28,23 +28,23 @@ const (
 // Values lists the reasons.
 func (SlugReason) Values() []string { return valuesOf(slugEmptyText, slugNoLetters, slugNoLatinForm) }
 
-// A SlugRequest asks for a text in a form that may name a page in a URL, or a file.
+// A SlugRequest asks for a text as a slug, a form that is suitable for URLs and file names.
 type SlugRequest struct {
 	Text      string `json:"text" maxbytes:"1048576" doc:"the text, such as a title" example:"Crème brûlée & more"`
 	Separator string `json:"separator,omitempty" default:"-" enum:"- _ ." doc:"separator between words"`
-	// MaxLength is from 1 to 1000 characters; the slug ends at the end of a word if its first word is
-	// not longer. Zero means no limit.
+	// MaxLength is from 1 to 1000 characters; 0 means no limit. The slug is cut at the end of a word, unless
+	// its first word is longer.
 	MaxLength int `json:"max_length,omitempty" default:"0" min:"0" max:"1000" doc:"most characters; 0: no limit"`
 
 	Lowercase    *bool `json:"lowercase,omitempty" default:"true" doc:"write small letters"` // nil: true
 	AllowUnicode bool  `json:"allow_unicode,omitempty" default:"false" doc:"keep the letters of all scripts"`
-	// Locale is the language of the text: in German ä is ae, in Danish å is aa, and & is a word. Empty
-	// means none in particular.
+	// Locale is the language of the text, which determines how letters and & are spelled: in German ä is ae,
+	// in Danish å is aa. Empty means none in particular.
 	Locale     SlugLocale `json:"locale,omitempty" default:"und" doc:"language whose rules of spelling apply"`
 	Decamelize bool       `json:"decamelize,omitempty" default:"false" doc:"cut words at their capitals"`
 }
 
-// A SlugReport is a text as a slug.
+// A SlugReport has the slug of a text.
 type SlugReport struct {
 	Result      string     `json:"result" doc:"the slug"`
 	Truncated   bool       `json:"truncated" doc:"whether max_length cut off a part"`
@@ -54,10 +54,11 @@ type SlugReport struct {
 	OutputBytes int        `json:"output_bytes" min:"0" doc:"length of the slug in bytes"`
 }
 
-// Slug writes a text as words of letters and digits with separators between them. Accents are taken off by the
-// decomposition of Unicode (NFKD); Latin letters without one, Cyrillic, Greek, Armenian and Georgian are transliterated
-// by tables; an apostrophe within a contraction joins its parts. What has no Latin form is left out and named in a
-// finding; if that leaves nothing, the report says why. The error is an [InputError].
+// Slug converts a text to words of letters and digits with separators between them. Accents are removed by
+// Unicode decomposition (NFKD); Latin letters without a decomposition, and Cyrillic, Greek, Armenian and
+// Georgian, are transliterated by tables; an apostrophe within a contraction joins its parts. Characters
+// without a Latin form are omitted and named in a finding; if nothing is left, the report has a Reason. The
+// error is an *[InputError].
 func Slug(req SlugRequest) (*SlugReport, error) {
 	separator := cmp.Or(req.Separator, "-")
 	switch {

@@ -207,10 +207,10 @@ func isHump(text []rune, i int) bool {
 	return upper(i-1) && lower(i+1) && !plural
 }
 
-// A SlugLocale names a language whose spelling in ASCII differs from that of others.
+// A SlugLocale is a language with its own rules for spelling in ASCII.
 type SlugLocale string
 
-// SlugUndetermined is what an empty language means: the spelling that holds where no language has its own.
+// SlugUndetermined is the default: no language in particular.
 const SlugUndetermined SlugLocale = "und"
 
 // Values lists the languages.

@@ -30,8 +30,8 @@ type StatsRequest struct {
 	Top            *int   `json:"top,omitempty" default:"10" min:"0" max:"100" doc:"number of the most frequent words in the report"`
 }
 
-// A StatsReport has the counts of a text. A family emoji may be one grapheme, seven code points, eleven
-// units of UTF-16 and 25 bytes: each count says which it is.
+// A StatsReport has the counts of a text. Note the unit of each count: a family emoji may be one grapheme,
+// seven code points, eleven UTF-16 units and 25 bytes.
 type StatsReport struct {
 	Characters              int `json:"characters" min:"0" doc:"Unicode code points, white space and line ends included"`
 	CharactersWithoutSpaces int `json:"characters_without_spaces" min:"0" doc:"code points that are not white space"`
@@ -63,7 +63,7 @@ type WordCount struct {
 	Count int    `json:"count" min:"1" doc:"how often it occurs"`
 }
 
-// Stats counts what a text is made of, in time that grows with its length. The error is an [InputError].
+// Stats counts the characters, words, sentences and lines of a text. The error is an *[InputError].
 func Stats(req StatsRequest) (*StatsReport, error) {
 	top := defaultTopWords
 	if req.Top != nil {

@@ -9,18 +9,19 @@ import (
 	"unicode/utf8"
 )
 
-// A URLMode names the part of a URL that a text is for.
+// A URLMode is the part of a URL for which a text is encoded.
 type URLMode string
 
 // The modes. Empty means URLComponent.
 const (
-	// URLComponent is for a piece of any part: only the unreserved characters of RFC 3986 section 2.3 stay as they are.
+	// URLComponent is for a single value in any part of a URL: it keeps only the unreserved characters of RFC
+	// 3986 section 2.3.
 	URLComponent URLMode = "component"
 	// URLQuery is for a name or value of a form in the query: the application/x-www-form-urlencoded
-	// serializer of the WHATWG URL Standard, in which a space is a plus sign.
+	// serializer of the WHATWG URL Standard, which encodes a space as a plus sign.
 	URLQuery URLMode = "query"
-	// URLPath is for a whole path: its slashes stay, and so do all characters that RFC 3986 section 3.3
-	// allows in a segment.
+	// URLPath is for a whole path: it keeps slashes, and all characters that RFC 3986 section 3.3 allows in a
+	// segment.
 	URLPath URLMode = "path"
 )
 
@@ -53,22 +54,21 @@ func (m URLMode) keeps() string {
 	return urlUnreserved
 }
 
-// A URLEncodeRequest asks for a text in a form that is allowed in a URL.
+// A URLEncodeRequest asks for a text to be encoded for a URL.
 type URLEncodeRequest struct {
 	Text string  `json:"text" maxbytes:"1048576" doc:"the text" example:"a b&c"`
 	Mode URLMode `json:"mode,omitempty" default:"component" doc:"part of the URL that the text is for"` // empty: component
 }
 
-// A URLEncodeReport is a text in a form that is allowed in a URL.
+// A URLEncodeReport is the result of encoding a text for a URL.
 type URLEncodeReport struct {
 	Result      string `json:"result" doc:"the encoded text, ASCII only"`
 	InputBytes  int    `json:"input_bytes" min:"0" doc:"length of the text in bytes"`
 	OutputBytes int    `json:"output_bytes" min:"0" doc:"length of the result in bytes"`
 }
 
-// URLEncode replaces what has a meaning of its own in a URL, or is not allowed in one, by percent signs
-// and hexadecimal digits (RFC 3986 section 2.1). The result has at most three times the bytes of the
-// text. The error is an [InputError].
+// URLEncode percent-encodes the characters that have a special meaning in a URL or are not allowed in one
+// (RFC 3986 section 2.1). The error is an *[InputError].
 func URLEncode(req URLEncodeRequest) (*URLEncodeReport, error) {
 	if err := req.Mode.check(); err != nil {
 		return nil, err
@@ -97,13 +97,13 @@ func URLEncode(req URLEncodeRequest) (*URLEncodeReport, error) {
 
 const asciiAlphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-// A URLDecodeRequest asks what a piece of a URL says.
+// A URLDecodeRequest asks for a part of a URL to be decoded.
 type URLDecodeRequest struct {
 	Text string  `json:"text" maxbytes:"1048576" doc:"the piece of a URL" example:"a%20b%26c"`
 	Mode URLMode `json:"mode,omitempty" default:"component" doc:"part of the URL; in a query, + is a space"`
 }
 
-// A URLDecodeReport is a decoded piece of a URL.
+// A URLDecodeReport is the result of decoding a part of a URL.
 type URLDecodeReport struct {
 	Valid       bool        `json:"valid" doc:"whether every escape is whole and the result is text in UTF-8"`
 	Result      *string     `json:"result" doc:"the decoded text; null if the piece is not valid"`
@@ -114,8 +114,9 @@ type URLDecodeReport struct {
 	OutputBytes int         `json:"output_bytes" min:"0" doc:"number of decoded bytes; 0 after a bad escape"`
 }
 
-// URLDecode undoes percent-encoding. A percent sign without two hexadecimal digits, and bytes that are
-// not UTF-8, are reported as not valid; nothing is replaced silently. The error is an [InputError].
+// URLDecode decodes percent-encoding. If a percent sign is not followed by two hexadecimal digits, or the
+// bytes are not UTF-8, the report has Valid false; nothing is replaced silently. The error is an
+// *[InputError].
 func URLDecode(req URLDecodeRequest) (*URLDecodeReport, error) {
 	if err := req.Mode.check(); err != nil {
 		return nil, err

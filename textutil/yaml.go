@@ -15,14 +15,15 @@ type YAMLFormatRequest struct {
 	SortKeys bool   `json:"sort_keys,omitempty" default:"false" doc:"whether to sort the pairs of mappings by key"`
 }
 
-// A YAMLToJSONRequest asks for a YAML text as JSON.
+// A YAMLToJSONRequest asks for YAML to be converted to JSON.
 type YAMLToJSONRequest struct {
 	Text string `json:"text" maxlen:"1048576" doc:"the YAML text, valid UTF-8" example:"a: 1\nb: [80, 443]"`
-	// Indent is how many spaces each level has, 0 to 8. Nil means 2; with 0 there are line breaks only.
+	// Indent is the number of spaces for each level, from 0 to 8. Nil means 2; 0 means line breaks without
+	// indentation.
 	Indent       *int `json:"indent,omitempty" min:"0" max:"8" default:"2" doc:"spaces for each level; 0 breaks lines only"`
 	AllDocuments bool `json:"all_documents,omitempty" default:"false" doc:"whether the result is a list of all documents"`
-	// Merge asks for the merge key of YAML 1.1, "<<", which files of Docker Compose and of continuous integration use:
-	// the pairs of the mapping behind it are merged into the mapping around.
+	// Merge enables the merge key "<<" of YAML 1.1, which Docker Compose and CI configurations use: the pairs
+	// of its value are merged into the enclosing mapping.
 	Merge bool `json:"merge,omitempty" default:"false" doc:"whether << merges the mapping behind it into the one around, as in YAML 1.1"`
 }
 
@@ -40,17 +41,17 @@ type YAMLReport struct {
 	OutputBytes    int       `json:"output_bytes" min:"0" doc:"length of the result in bytes"`
 }
 
-// A YAMLError says where and why a text is not valid.
+// A YAMLError is the position and the reason of a fault in a text.
 type YAMLError struct {
 	Message string `json:"message" doc:"what is wrong"`
 	Line    int    `json:"line" min:"1" doc:"line, from 1"`
 	Column  int    `json:"column" min:"1" doc:"character in the line, from 1"`
 }
 
-// FormatYAML returns a YAML text in another layout. Indentation and spacing change, and the order of
-// pairs if asked for: comments, the style and the text of scalars, anchors, tags, directives and single
-// empty lines survive. Aliases are not expanded. A text that is not YAML is a report
-// that says so. The error is an [InputError]; the limits are those of [YAMLToJSON].
+// FormatYAML returns a YAML text in another layout. It changes indentation, spacing and, on request, the
+// order of pairs; comments, the style and the text of scalars, anchors, tags, directives and single empty
+// lines are kept. Aliases are not expanded. If the text is not YAML, the report has Valid false. The error is
+// an *[InputError]; the limits are those of [YAMLToJSON].
 func FormatYAML(req YAMLFormatRequest) (*YAMLReport, error) {
 	indent, err := indentOr2(req.Indent, 1)
 	if err != nil {
@@ -63,12 +64,15 @@ func FormatYAML(req YAMLFormatRequest) (*YAMLReport, error) {
 	return reading.report(reading.format(indent, req.SortKeys, maxResult))
 }
 
-// YAMLToJSON returns a YAML 1.2 text as JSON. The order of keys and the digits of numbers survive; aliases
-// are expanded; keys that are not strings become their text. Scalars have the types of the core schema (YAML 1.2.2
-// section 10.3), in which "yes" and "<<" are strings, unless merging is asked for. Tags that JSON has no type for are
-// left out; each is a finding, and so is a number that a double cannot hold. A text that is not YAML is a report that
-// says so. The error is an [InputError]: so is a text that is nested more than 256 deep, has more than 600,000 values,
-// or would become more than 8 MiB. A text with aliases may become 64 KiB, or eight times as long as it is.
+// YAMLToJSON converts YAML 1.2 to JSON. The order of keys and the digits of numbers are kept; aliases are
+// expanded; keys that are not strings become their text. Scalars have the types of the core schema (YAML
+// 1.2.2 section 10.3), in which "yes" is a string, and so is "<<" unless Merge is set. Tags without a JSON
+// type are dropped with a finding, and a number that a double cannot hold is a finding. If the text is not
+// YAML, the report has Valid false.
+//
+// The error is an *[InputError], also for a text that is nested more than 256 levels deep, has more than
+// 600,000 values, or would become longer than 8 MiB. A text with aliases may grow to 64 KiB or to eight times
+// its length, whichever is more.
 func YAMLToJSON(req YAMLToJSONRequest) (*YAMLReport, error) {
 	indent, err := indentOr2(req.Indent, 0)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/webcheck/internal/robots"
 )
 
-// An AgentReport says what one crawler may do with the page. What is not known is absent.
+// An AgentReport lists what one crawler may do with the page. What is not known is absent.
 type AgentReport struct {
 	Agent      string  `json:"agent" doc:"product token of the crawler" example:"Googlebot"`
 	Allowed    *bool   `json:"allowed,omitempty" doc:"whether robots.txt lets it fetch the page and what redirects to it"`

@@ -16,7 +16,8 @@ import (
 	"github.com/diagkit/diagkit/webcheck/internal/robots"
 )
 
-// A CanonicalReport is the result for the canonical URL, where that is another page. What is not known is absent.
+// A CanonicalReport describes the page at the canonical URL, if that is another page. What is not known is
+// absent.
 type CanonicalReport struct {
 	URL        string `json:"url" doc:"the canonical URL"`
 	StatusCode int    `json:"status_code,omitempty" doc:"status of its answer"`

@@ -24,7 +24,7 @@ const (
 	defaultBytes = 5 << 20
 )
 
-// Request asks for the examination of one page.
+// A Request asks for the examination of one page.
 type Request struct {
 	URL             diag.URL `json:"url" maxlen:"8192" doc:"the page" example:"https://example.com/"`
 	UserAgent       Agent    `json:"user_agent,omitempty" default:"default" doc:"crawler as which the page is asked for"`
@@ -33,8 +33,7 @@ type Request struct {
 	MaxBytes        int64    `json:"max_bytes,omitempty" default:"5242880" min:"65536" max:"15728640" doc:"how much of the page is read, after decompression"`
 }
 
-// Memory is how many bytes a check holds at worst: the body, which grows by doubling while it is read, what
-// is made of it, a robots.txt, and the page at the canonical URL, whose tree is made when that of the page is gone.
+// Memory returns an upper bound of the memory that a check uses, in bytes.
 func (r *Request) Memory() int64 {
 	n := r.MaxBytes
 	if n == 0 {
@@ -43,7 +42,7 @@ func (r *Request) Memory() int64 {
 	return 2*n + page.Memory(n) + 2<<20 + 8*maxTarget
 }
 
-// Report says what a crawler finds.
+// A Report describes a page as a crawler sees it.
 type Report struct {
 	URL        diag.URL    `json:"url" doc:"the page, normalised"`
 	FinalURL   diag.URL    `json:"final_url" doc:"where the redirects ended"`
@@ -72,7 +71,7 @@ type Report struct {
 	diag.Timing
 }
 
-// Timings say how long the parts of a request took.
+// Timings are the durations of the parts of a request.
 type Timings struct {
 	DNSMS     int64 `json:"dns_ms" min:"0" doc:"until the addresses of the host were known"`
 	ConnectMS int64 `json:"connect_ms" min:"0" doc:"until the connection was made"`
@@ -83,14 +82,14 @@ type Timings struct {
 	known bool // so that zeros are not absent
 }
 
-// UnmarshalJSON reads what is there, zeros included.
+// UnmarshalJSON implements json.Unmarshaler. A value that is present counts even if all its fields are zero.
 func (t *Timings) UnmarshalJSON(data []byte) error {
 	type plain Timings
 	t.known = true
 	return json.Unmarshal(data, (*plain)(t))
 }
 
-// Size is that of a page.
+// Size is the size of the page.
 type Size struct {
 	HTMLBytes         int64  `json:"html_bytes" min:"0" doc:"bytes that were read, after decompression"`
 	TransferBytes     int64  `json:"transfer_bytes" min:"0" doc:"bytes as they came"`
@@ -100,7 +99,7 @@ type Size struct {
 	OverCrawlerLimit  bool   `json:"over_crawler_limit" doc:"the page is longer than that"`
 }
 
-// RobotsReport says what crawlers may do. What is not known is absent.
+// RobotsReport lists what crawlers may do. What is not known is absent.
 type RobotsReport struct {
 	RobotsTxtFound *bool    `json:"robots_txt_found,omitempty" doc:"whether the host has a robots.txt"`
 	RobotsTxtURL   string   `json:"robots_txt_url,omitempty" doc:"where it is"`
@@ -142,7 +141,7 @@ type Fallback struct {
 	Source string `json:"source" doc:"where it is from" example:"og:title"`
 }
 
-// A Hreflang is a page in another language.
+// An Hreflang is a version of the page in another language.
 type Hreflang struct {
 	Lang string `json:"lang" doc:"language, or x-default" example:"de"`
 	URL  string `json:"url" doc:"the page; empty if it cannot be resolved"`
@@ -159,13 +158,13 @@ type Item struct {
 	Column int      `json:"column,omitempty" min:"1" doc:"where in that line, in characters from 1"`
 }
 
-// A Heading is one of h1 to h6.
+// A Heading is a heading of the page, h1 to h6.
 type Heading struct {
 	Level int    `json:"level" min:"1" max:"6" doc:"from 1 to 6"`
 	Text  string `json:"text" doc:"its text"`
 }
 
-// Links are those of a page.
+// Links counts and lists the links in the page.
 type Links struct {
 	InternalCount  int    `json:"internal_count" min:"0" doc:"links to the same host"`
 	ExternalCount  int    `json:"external_count" min:"0" doc:"links to other hosts"`
@@ -176,7 +175,7 @@ type Links struct {
 	Items          []Link `json:"items" maxitems:"500" doc:"the first of them"`
 }
 
-// A Link is one of a page.
+// A Link is a link in the page.
 type Link struct {
 	URL      string   `json:"url" doc:"where it leads; empty if it cannot be resolved"`
 	Text     string   `json:"text" doc:"its text, or that of its image"`
@@ -185,7 +184,7 @@ type Link struct {
 	Nofollow bool     `json:"nofollow" doc:"whether it is marked nofollow, ugc or sponsored"`
 }
 
-// Images count those of a page.
+// Images counts the images of the page.
 type Images struct {
 	Count           int      `json:"count" min:"0" doc:"img elements"`
 	MissingAltCount int      `json:"missing_alt_count" min:"0" doc:"those without alt; an empty one marks decoration"`
@@ -200,28 +199,28 @@ type TextReport struct {
 	known bool // so that zeros are not absent
 }
 
-// UnmarshalJSON reads what is there, zeros included.
+// UnmarshalJSON implements json.Unmarshaler. A value that is present counts even if all its fields are zero.
 func (t *TextReport) UnmarshalJSON(data []byte) error {
 	type plain TextReport
 	t.known = true
 	return json.Unmarshal(data, (*plain)(t))
 }
 
-// SecurityReport says how the page and what it loads are transported.
+// SecurityReport describes how the page and its resources are transported.
 type SecurityReport struct {
 	HTTPS bool    `json:"https" doc:"whether the page came over HTTPS"`
 	Mixed []Mixed `json:"mixed_content" maxitems:"100" doc:"what it loads or sends over HTTP although it came over HTTPS"`
 }
 
-// Mixed is something that is loaded over HTTP by a page of HTTPS.
+// Mixed is a resource that a page loads over HTTP although it came over HTTPS.
 type Mixed struct {
 	URL     string `json:"url" doc:"what is loaded"`
 	Element string `json:"element" doc:"element that loads it" example:"img"`
 	Blocked bool   `json:"blocked" doc:"whether browsers refuse to load it; others they upgrade to HTTPS"`
 }
 
-// Check fetches a page as a crawler would, and examines what it finds. The error is that of the context if it ended, a
-// *[diag.InputError] if the request makes no sense, or wraps [diag.ErrUnavailable] if nothing could be learned.
+// Check fetches a page as a crawler would, and examines it. The error is that of the context if it ended, a
+// *[diag.InputError] if the request is invalid, or wraps [diag.ErrUnavailable] if nothing could be learned.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	switch {
 	case req.URL.IsZero():
@@ -242,7 +241,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	return e.report(env.Now()), nil
 }
 
-// Rules describes what is examined.
+// Rules describes the rules behind the findings.
 func (*Report) Rules() []rule.Description { return rules().Describe() }
 
 func (e *evidence) report(ended time.Time) *Report {

@@ -206,12 +206,13 @@ func (f *robotsTxt) as(d robots.Dialect) *robots.File {
 	}
 }
 
-// Agent is a crawler as which the page is asked for: default, googlebot_desktop, googlebot_mobile, bingbot or custom.
+// An Agent is the crawler as which the page is requested: default, googlebot_desktop, googlebot_mobile,
+// bingbot or custom.
 type Agent string
 
 // The crawlers.
 const (
-	Default         Agent = "default"           // our own name
+	Default         Agent = "default"           // the product token diagkit
 	googleDesktop   Agent = "googlebot_desktop" // of Google Search
 	googleMobile    Agent = "googlebot_mobile"  // of Google Search, by which it indexes
 	bing            Agent = "bingbot"

@@ -54,7 +54,8 @@ type extension struct {
 	Value    []byte
 }
 
-// BasicConstraints says whether the certificate is requested for an authority (RFC 5280 section 4.2.1.9).
+// BasicConstraints is the extension that tells whether the certificate is requested for an authority (RFC
+// 5280 section 4.2.1.9).
 type BasicConstraints struct {
 	IsCA    bool `json:"is_ca" doc:"whether a certificate is asked for that may issue others"`
 	PathLen *int `json:"max_path_length,omitempty" min:"0" doc:"how many authorities may follow"`

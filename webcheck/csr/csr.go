@@ -15,12 +15,12 @@ import (
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
-// Request asks for the judgment of a signing request.
+// A Request asks for the examination of a signing request.
 type Request struct {
 	CSR string `json:"csr" minlen:"1" maxbytes:"65536" doc:"the signing request in PEM form, or its DER form in Base64" example:"-----BEGIN CERTIFICATE REQUEST-----\nMIIBLzCB1QIBADA5MQswCQYDVQQGEwJHQjEUMBIGA1UECgwLRXhhbXBsZSBMdGQx\nFDASBgNVBAMMC2V4YW1wbGUuY29tMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE\nERUeRhygE8N2mbKQ6AiY1M26rBWMJgxLjhQvWIWY2tQoSyQY29TrdbaUE+ONCv/7\nKe78r02Fwqv/4rh4TOrXnKA6MDgGCSqGSIb3DQEJDjErMCkwJwYDVR0RBCAwHoIL\nZXhhbXBsZS5jb22CD3d3dy5leGFtcGxlLmNvbTAKBggqhkjOPQQDAgNJADBGAiEA\n990aDV0N0HZP1eMq/VdsvjkZ/dysNm5aHLgDLKLGK2YCIQCC0SALX7zTwY5ptgy2\n2Twy/uS9KhjR6Ql9BPP2kfpsxQ==\n-----END CERTIFICATE REQUEST-----\n"`
 }
 
-// An Outcome is the verdict in a word: compliant, warning, non_compliant or invalid.
+// An Outcome summarizes the verdict: compliant, warning, non_compliant or invalid.
 type Outcome string
 
 const (
@@ -33,7 +33,8 @@ const (
 // Values lists the outcomes.
 func (Outcome) Values() []string { return kit.Values(compliant, warned, nonCompliant, invalid) }
 
-// A Report says what a request asks for, and whether a public authority would grant it. What cannot be read is absent.
+// A Report describes a signing request, and whether a public authority would accept it. What cannot be read
+// is absent.
 type Report struct {
 	Valid   bool    `json:"valid" doc:"whether there is a request, and nothing worse than a warning was found"`
 	Outcome Outcome `json:"verdict" doc:"compliant: nothing is wrong; warning: usable; non_compliant: public authorities refuse it; invalid: there is no request that can be read"`
@@ -57,7 +58,7 @@ type Report struct {
 	verdict diag.Verdict
 }
 
-// A WeakKey says which weaknesses were looked for in the key.
+// A WeakKey lists the checks of the key for weaknesses.
 type WeakKey struct {
 	Weak   bool           `json:"weak" doc:"whether one was found"`
 	Checks []pki.KeyCheck `json:"checks" doc:"each weakness"`
@@ -70,7 +71,7 @@ type Signature struct {
 	Weak      bool   `json:"weak" doc:"whether such signatures can be forged"`
 }
 
-// Extensions are those that the request asks for.
+// Extensions are the extensions that the request asks for.
 type Extensions struct {
 	KeyUsage    []string         `json:"key_usage" doc:"what the key is to be used for" example:"[\"digitalSignature\"]"`
 	ExtKeyUsage []string         `json:"ext_key_usage" doc:"purposes; unknown ones as OID" example:"[\"serverAuth\"]"`
@@ -79,7 +80,7 @@ type Extensions struct {
 	Others      []string         `json:"others" doc:"further extensions; unknown ones as OID"`
 }
 
-// A ComplianceStatus is how far a requirement is fulfilled: pass, warning or fail.
+// A ComplianceStatus is the result for a requirement: pass, warning or fail.
 type ComplianceStatus string
 
 const (
@@ -105,11 +106,11 @@ type Compliance struct {
 // Rules describes what is examined.
 func (*Report) Rules() []rule.Description { return rules().Describe() }
 
-// Judgement is the report as a verdict without a score.
+// Judgement returns the report as a verdict without a score.
 func (r *Report) Judgement() diag.Verdict { return r.verdict }
 
-// Parse judges the text of a signing request, with the lists of known keys of the environment. It sends no queries.
-// The error is a *[diag.InputError], or that of a list that cannot be read.
+// Parse judges the text of a signing request, with the lists of compromised keys of the environment. It uses
+// no network. The error is a *[diag.InputError], or that of a list that cannot be read.
 func Parse(_ context.Context, env *diag.Env, req Request) (*Report, error) {
 	switch {
 	case req.CSR == "":

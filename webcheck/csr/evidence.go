@@ -151,7 +151,8 @@ func shown(s string) string {
 	return phrase.Quote(s)
 }
 
-// The lists of known keys of an operator, of which there may be any number (CONTRACT 8.1). None is built in.
+// The names of the files with lists of compromised keys in Env.Data, all of them optional (CONTRACT 8.1); see
+// [diag.List]. None is built in.
 const (
 	KeyListFile   = "key-blocklist.json"       // see [pki.ParseKeyList]
 	KeyHashesFile = "key-blocklist.txt"        // see [pki.ParseKeyHashes]
@@ -219,7 +220,7 @@ func openTable(env *diag.Env, file fs.File) (*pki.KeyTable, error) {
 	return pki.NewKeyTable(bytes.NewReader(data), int64(len(data)), names)
 }
 
-// CheckTable reads a whole table of known keys, and returns what is wrong with it, for the operator.
+// CheckTable returns an error if the file [KeyTableFile] is invalid.
 func CheckTable(data []byte) error {
 	t, err := pki.NewKeyTable(bytes.NewReader(data), int64(len(data)), nil)
 	if err != nil {
@@ -228,7 +229,7 @@ func CheckTable(data []byte) error {
 	return t.CheckSorted()
 }
 
-// CheckNames reads the names of the lists in a table.
+// CheckNames returns an error if the file [KeyNamesFile] is invalid.
 func CheckNames(data []byte) error {
 	_, err := pki.NewKeyTable(bytes.NewReader(make([]byte, 16)), 16, data)
 	return err

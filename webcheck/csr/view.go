@@ -13,7 +13,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View returns the presentation of the report.
+// View presents the report.
 func (r *Report) View() *view.View {
 	names := kit.Map(r.Names, func(n Name) string { return n.Value })
 	subject := cmp.Or(r.Subject.Short(), "signing request")

@@ -20,11 +20,9 @@ import (
 
 // The limits of fetches.
 const (
-	// MaxPage bounds the part of a page that is read. Elements that load something are in the first half
-	// megabyte, or are added by scripts.
+	// MaxPage is the maximum number of bytes of a page that are read.
 	MaxPage = 1 << 20
-	// Memory bounds what a check takes, in bytes: three fetches of the longest page with the longest head, that of
-	// security.txt, and the data read from them.
+	// Memory is an upper bound of the memory that a check uses, in bytes.
 	Memory = 32 << 20
 	// timeout is how long the page is waited for, and ProbeTimeout what is asked afterwards; the caller's time is
 	// usually up after 15 seconds (CONTRACT 1.9).

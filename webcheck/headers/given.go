@@ -14,23 +14,22 @@ import (
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
-// An Answer is the answer of a server to another client, such as an [http.Client] of the caller, or to a test of
-// the caller's handler.
+// An Answer is a response that the caller already has, for [Judge].
 type Answer struct {
-	URL        diag.URL    // that was asked for; one with https is taken to have come with a trusted certificate
+	URL        diag.URL    // URL of the request; if it is https, the certificate is assumed to be trusted
 	StatusCode int         // 0 means 200
-	Header     http.Header // its values are read and not changed
-	// Body is the document without content codings; of more than MaxPage bytes the rest is not read. Nil means that it is
-	// not known: then what the page loads is not compared with its policy, and there is no score.
+	Header     http.Header // read, not modified
+	// Body is the document without content codings; only the first [MaxPage] bytes are read. Nil means that
+	// it is not known: then there is no score, and what the page loads is not compared with its policy.
 	Body []byte
-	// At is when the answer came, from which the ages of cookies count. Zero means now.
+	// At is the time of the response, to which the ages of cookies are relative. Zero means now.
 	At time.Time
 }
 
-// Judge examines the header fields of an answer that was given, by the rules of [Check] that need nothing else. It
-// sends no requests: what plain HTTP leads to, other sites may read and security.txt says is left out, and the
-// report says so. The score is that of the tests of the HTTP Observatory which the answer alone decides. An answer
-// without a URL is a *[diag.InputError].
+// Judge examines the header fields of a given response. It sends no requests, so it leaves out the rules of
+// [Check] about redirects from plain HTTP, CORS and security.txt; the report says so. The score is that of
+// the HTTP Observatory's tests that need only the response. The error is a *[diag.InputError] if the URL is
+// missing.
 func Judge(a Answer) (*Report, error) {
 	if a.URL.IsZero() {
 		return nil, input.Invalid("url", "is missing")

@@ -16,14 +16,14 @@ import (
 	"github.com/diagkit/diagkit/webcheck/internal/csp"
 )
 
-// Request asks for the examination of one page.
+// A Request asks for the examination of one page.
 type Request struct {
 	URL             diag.URL `json:"url" maxlen:"8192" doc:"page to examine; without a scheme it is https" example:"https://example.com/"`
 	FollowRedirects *bool    `json:"follow_redirects,omitempty" default:"true" doc:"whether redirects are followed, so that the last page is judged"`
 	Method          string   `json:"method,omitempty" default:"GET" enum:"GET HEAD" doc:"method of the request; with HEAD the page itself is not read and not graded"`
 }
 
-// Report says what header fields a page has, and what to think of them.
+// A Report describes the header fields of a page, with a verdict.
 type Report struct {
 	diag.Verdict
 	URL             string             `json:"url" doc:"page that was asked for"`
@@ -59,7 +59,7 @@ type SecurityHeaders struct {
 	CrossOriginResourcePolicy Header `json:"cross_origin_resource_policy" doc:"Fetch Standard"`
 }
 
-// A Header is one header field and what it is worth.
+// A Header is one header field and how well it protects.
 type Header struct {
 	Present  bool           `json:"present" doc:"whether the field was sent"`
 	Value    string         `json:"value,omitempty" doc:"its value; several fields are joined by commas"`
@@ -68,17 +68,17 @@ type Header struct {
 	Findings []diag.Finding `json:"findings" doc:"those of the report that concern it"`
 }
 
-// A Policy is the Content-Security-Policy field, and what all enforced policies of the page let run. Its strength
-// follows from that alone.
+// A Policy is the Content-Security-Policy field, and what all enforced policies of the page allow to run. Its
+// strength follows from that alone.
 type Policy struct {
 	Header
 	Runs Runs `json:"runs,omitzero" doc:"what may run under the policies of header fields and meta elements; absent if the answer is no page"`
 }
 
-// Runs reports which kinds of injected content the policies of a page let run.
+// Runs reports which kinds of injected content the policies of a page allow to run.
 type Runs = csp.Runs
 
-// Strength is how well a header field protects: missing, weak, good or strong.
+// Strength rates how well a header field protects: missing, weak, good or strong.
 type Strength string
 
 const (
@@ -104,7 +104,7 @@ type Cookie struct {
 	MaxAge   *int64    `json:"max_age,omitempty" doc:"after how many seconds it ends; outweighs expires"`
 }
 
-// Caching says what caches may do with the answer (RFC 9111).
+// Caching describes how the response may be cached (RFC 9111).
 type Caching struct {
 	CacheControl string `json:"cache_control,omitempty" doc:"the Cache-Control field"`
 	ETag         string `json:"etag,omitempty" doc:"the ETag field"`
@@ -119,8 +119,8 @@ type Disclosure struct {
 	Value  string `json:"value" doc:"its value"`
 }
 
-// Check fetches a page and examines its header fields. The error is that of the context if it ended; a host that
-// does not answer is a result.
+// Check fetches a page and examines its header fields. The error is that of the context if it ended; a host
+// that does not answer is a result.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.URL.IsZero() {
 		return nil, input.Invalid("url", "is missing")

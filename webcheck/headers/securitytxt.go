@@ -16,7 +16,7 @@ import (
 	"github.com/diagkit/diagkit/diag/rule"
 )
 
-// SecurityTxt is where the host wants vulnerabilities reported, by /.well-known/security.txt (RFC 9116).
+// SecurityTxt describes /.well-known/security.txt, which tells where to report vulnerabilities (RFC 9116).
 type SecurityTxt struct {
 	URL                string    `json:"url" doc:"where it was asked for"`
 	Present            bool      `json:"present" doc:"whether the host has one"`

@@ -13,7 +13,7 @@ import (
 	"github.com/diagkit/diagkit/webcheck/internal/csp"
 )
 
-// View returns the presentation of the report.
+// View presents the report.
 func (r *Report) View() *view.View {
 	v := view.Of(r.URL, r.Verdict, r.Partial)
 	if r.StatusCode == 0 {

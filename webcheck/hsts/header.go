@@ -2,7 +2,7 @@ package hsts
 
 import "github.com/diagkit/diagkit/webcheck/hsts/policy"
 
-// FieldName is the header field that this package is about.
+// FieldName is the name of the header field.
 const FieldName = policy.FieldName
 
 // The names of the directives that have a meaning, in lower case.
@@ -27,6 +27,7 @@ type (
 	Kind = policy.Kind
 )
 
-// Parse reads the value of one Strict-Transport-Security field. It never fails: what is wrong is in the header's
-// Faults. Several fields in one answer are not to be joined: only the first counts (RFC 6797 section 8.1).
+// Parse parses the value of one Strict-Transport-Security field. It never fails: Faults of the header list
+// what is wrong. If a response has several fields, pass only the first, the only one that counts (RFC 6797
+// section 8.1).
 func Parse(text string) *Header { return policy.Parse(text) }

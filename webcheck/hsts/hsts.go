@@ -18,12 +18,12 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Request asks for the examination of one site.
+// A Request asks for the examination of one site.
 type Request struct {
 	Domain diag.Domain `json:"domain" doc:"domain of the site, which may be a subdomain" example:"example.com"`
 }
 
-// Report says how a site uses HSTS, and what to think of it.
+// A Report describes how a site uses HSTS, with a verdict.
 type Report struct {
 	Domain         diag.Domain `json:"domain" doc:"domain that was examined"`
 	DomainUnicode  string      `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
@@ -42,7 +42,7 @@ type Report struct {
 	diag.Timing
 }
 
-// A FieldReport is a Strict-Transport-Security header as browsers read it.
+// A FieldReport is a Strict-Transport-Security header as browsers interpret it.
 type FieldReport struct {
 	Raw               string   `json:"raw" doc:"the field value as it came" example:"max-age=31536000; includeSubDomains"`
 	MaxAgeSeconds     *int64   `json:"max_age_seconds,omitempty" min:"0" doc:"how long browsers remember it; absent without a valid one"`
@@ -54,7 +54,7 @@ type FieldReport struct {
 	ParseErrors       []string `json:"parse_errors" maxitems:"20" doc:"why it does not"`
 }
 
-// Redirect says where the site leads visitors who come over plain HTTP.
+// Redirect describes where the site redirects visitors over plain HTTP.
 type Redirect struct {
 	Tested     bool        `json:"tested" doc:"whether it is known what plain HTTP does"`
 	StatusCode int         `json:"status_code,omitempty" doc:"status of the first answer"`
@@ -63,13 +63,14 @@ type Redirect struct {
 	Hops       []fetch.Hop `json:"hops" maxitems:"4" doc:"answers in order"`
 }
 
-// WWW says what the host www below the domain does. The preload list asks for it.
+// WWW describes the www host of the domain, which the preload list requires to support HTTPS if it exists.
 type WWW struct {
 	Tested         bool  `json:"tested" doc:"whether it was asked; it is not for subdomains"`
 	HTTPSReachable *bool `json:"https_reachable,omitempty" doc:"whether it speaks HTTPS with a valid certificate; absent if there is no such host, or if it was silent"`
 }
 
-// Preload keeps apart whether a domain is on the preload list, whether it could be, and whether it might be taken off.
+// Preload reports whether a domain is on the preload list, whether it could be added, and whether it could be
+// removed.
 type Preload struct {
 	Status            Status        `json:"status" doc:"what the list says; unknown: the server has no list but that of whole top-level domains"`
 	ListVersion       string        `json:"list_version,omitempty" doc:"version of the list that was asked"`
@@ -82,20 +83,20 @@ type Preload struct {
 	Removal           Removal       `json:"removal,omitzero" doc:"for an entry of its own: whether hstspreload.org would accept a request for removal"`
 }
 
-// Removal says whether the header asks for removal from the list.
+// Removal reports whether hstspreload.org would accept a request to remove the domain.
 type Removal struct {
 	Ready  bool    `json:"ready" doc:"whether anyone could request the removal now"`
 	Errors []Issue `json:"errors" doc:"what keeps it from being accepted"`
 }
 
-// A Requirement is one that the preload list has.
+// A Requirement is a requirement of the preload list, and whether the site meets it.
 type Requirement struct {
 	Code   RequirementCode `json:"code" doc:"name of the requirement"`
 	Met    bool            `json:"met" doc:"whether the site meets it"`
 	Detail string          `json:"detail" doc:"what was seen"`
 }
 
-// Check asks a site over HTTPS and HTTP, its host www likewise, and examines what HSTS there is. The error is
+// Check requests a site and its www host over HTTPS and HTTP, and examines their use of HSTS. The error is
 // that of the context if it ended, or wraps [diag.ErrUnavailable] if nothing could be learned.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
@@ -115,7 +116,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	return r, nil
 }
 
-// Rules describes what is examined.
+// Rules describes the rules behind the findings.
 func (*Report) Rules() []rule.Description { return rules().Describe() }
 
 func (e *evidence) report() *Report {

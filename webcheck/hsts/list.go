@@ -15,14 +15,14 @@ import (
 	"github.com/diagkit/diagkit/diag/kit"
 )
 
-// File is the name of the preload list among the lists that an operator may replace, see [diag.List]. Without the file
-// nothing is said about whether a domain is listed, unless its whole top-level domain is.
+// File is the name of the file with the preload list in Env.Data; see [diag.List]. Without it, whether a
+// domain is listed is unknown, unless its whole top-level domain is.
 const File = "hsts-preload.json"
 
-// NoList returns the file that means no list.
+// NoList returns a preload list file without a list.
 func NoList() []byte { return []byte("{}\n") }
 
-// Policy says under which requirements an entry came onto the preload list.
+// A Policy names the requirements under which an entry was added to the preload list.
 type Policy string
 
 // The policies of Chromium's list.
@@ -57,7 +57,7 @@ const (
 // Values lists the statuses.
 func (Status) Values() []string { return kit.Values(preloaded, pending, unknownStatus, notListed) }
 
-// An Entry of the list makes browsers use HTTPS for a domain that they have never visited.
+// An Entry is an entry of the preload list.
 type Entry struct {
 	Name              string
 	IncludeSubdomains bool
@@ -65,7 +65,7 @@ type Entry struct {
 	Pending           bool
 }
 
-// Status returns what the entry means.
+// Status returns the status that the entry gives a domain.
 func (e Entry) Status() Status {
 	if e.Pending {
 		return pending
@@ -73,10 +73,10 @@ func (e Entry) Status() Status {
 	return preloaded
 }
 
-// A List is a preload list: 150,000 names take about 4 MB. It must not be changed, and is safe for concurrent use.
+// A List is a preload list. It may be used by several goroutines concurrently. 150,000 names take about 4 MB.
 type List struct {
-	// Version of the list, as its file says, else a hash of the file. Empty: there is no list, or none but the top-level
-	// domains that are built in, so that what is not found may be listed all the same.
+	// Version is the version stated in the file, or a hash of the file. It is empty if there is no list other
+	// than the built-in top-level domains; a domain that is not found may then still be listed.
 	Version string
 
 	source string // of the entries that are built in
@@ -92,8 +92,8 @@ const (
 	pendingEntry   uint8 = 1 << 6
 )
 
-// PreloadList returns the operator's list, or without one that of the top-level domains that are built in. The error
-// names the file.
+// PreloadList returns the list in the file [File] of the environment, or the built-in top-level domains if
+// there is no file. The error names the file.
 func PreloadList(env *diag.Env) (*List, error) {
 	list, err := diag.List(env, File, builtIn, ParseList)
 	if err == nil && list.Version == "" { // as if there were no file
@@ -139,8 +139,8 @@ func (l *List) name(i int) string {
 	return l.names[begin:l.ends[i]]
 }
 
-// Lookup returns the entry that holds for a domain, in lower case and without a final dot: its own, or that
-// of the closest domain above it which includes subdomains.
+// Lookup returns the entry that applies to a domain: its own, or that of the closest parent domain with
+// IncludeSubdomains. The domain is in lower case and has no final dot.
 func (l *List) Lookup(domain string) (Entry, bool) {
 	for name, below := domain, false; ; below = true {
 		if i, ok := sort.Find(l.Len(), func(i int) int { return strings.Compare(name, l.name(i)) }); ok {
@@ -190,17 +190,17 @@ const (
 // forceHTTPS is the mode of entries that are about HSTS; others pin keys.
 const forceHTTPS = "force-https"
 
-// ParseList reads a preload list. It takes Chromium's net/http/transport_security_state_static.json as it is,
-// with its comments, also in the base64 in which chromium.googlesource.com serves it, and a format of this package,
-// which begins with a version and may mark an entry as pending:
+// ParseList parses a preload list. It accepts Chromium's net/http/transport_security_state_static.json, with
+// its comments or in Base64 as chromium.googlesource.com serves it, and a format of this package, which
+// begins with a version and may mark an entry as pending:
 //
 //	{"version": "2026-11-01", "source": "…", "entries": [
 //	  {"name": "example.com", "include_subdomains": true, "policy": "bulk-1-year", "status": "preloaded"}
 //	]}
 //
-// Chromium's file names no version: then it is the beginning of the SHA-256 of the file. A member that occurs
-// twice and a domain that occurs twice are refused, and in our own form also a member that is unknown. An empty
-// object is the list that has no version and no entries, and of which nothing is claimed.
+// Chromium's file has no version; the beginning of its SHA-256 is used instead. Duplicate members and
+// duplicate domains are errors, as are unknown members in the format of this package. An empty object is a
+// list without version and entries.
 func ParseList(data []byte) (*List, error) {
 	list, err := parseList(data)
 	if err != nil {

@@ -16,8 +16,8 @@ var stages = []uint64{300, 7 * 86400, 30 * 86400, 2 * 365 * 86400}
 // HTTPS is cut off.
 const firstValue = "max-age=300"
 
-// NextStage returns the max-age in seconds that follows the one in force, which is 0 if there is none; ok is false
-// after the last stage.
+// NextStage returns the next max-age to deploy, in seconds, after the current one, age, which is 0 if there
+// is none. The bool ok is false after the last stage.
 func NextStage(age uint64) (next uint64, ok bool) {
 	i := slices.IndexFunc(stages, func(s uint64) bool { return s > age })
 	if i < 0 {
@@ -26,7 +26,7 @@ func NextStage(age uint64) (next uint64, ok bool) {
 	return stages[i], true
 }
 
-// Value writes a header with a max-age in seconds.
+// Value returns the field value with these directives; age is max-age in seconds.
 func Value(age uint64, subdomains, preload bool) string {
 	s := fmt.Sprintf("max-age=%d", age)
 	if subdomains {

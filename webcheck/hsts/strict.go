@@ -91,7 +91,7 @@ func (h *strict) readMaxAge(digits string, found *Issues) {
 	}
 }
 
-// Preloadable says what keeps a header from being accepted for the preload list.
+// Preloadable returns the issues that hstspreload.org finds in a header.
 func Preloadable(text string) Issues { return eligible(text, bulk1Year) }
 
 // eligible is [Preloadable] by the requirements under which an entry of the list was added: those of old are
@@ -135,18 +135,16 @@ func removable(text string) Issues {
 	return found
 }
 
-// An Issue is a fault in the vocabulary of hstspreload.org, whose codes are those of the program behind it
-// (github.com/chromium/hstspreload). Those of the program's own troubles, which begin with "internal.", are left out
-// but for the one that speaks of the domain.
+// An Issue is an issue code of hstspreload.org, as defined by github.com/chromium/hstspreload.
 type Issue string
 
-// Issues are the reasons that keep a domain from being preloaded (Errors), and what should be better (Warnings), in
-// the order in which hstspreload.org finds them.
+// Issues are the Errors that keep a domain from being preloaded, and Warnings, in the order of
+// hstspreload.org.
 type Issues struct {
 	Errors, Warnings []Issue
 }
 
-// OK reports whether there is no error.
+// OK reports whether there are no Errors.
 func (i Issues) OK() bool { return len(i.Errors) == 0 }
 
 func (i *Issues) fail(code Issue) { i.Errors = append(i.Errors, code) }

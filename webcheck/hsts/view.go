@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View returns the presentation of the report.
+// View presents the report.
 func (r *Report) View() *view.View {
 	v := view.Of(r.Domain.String(), r.Verdict, r.Partial)
 	if r.State == diag.Missing && r.Grade == gradeUnknown { // there is no web site

@@ -25,7 +25,7 @@ const (
 	registryTimeout = 9 * time.Second
 )
 
-// Memory bounds what a check holds, in bytes: a page of 2 MiB, and the data read from it.
+// Memory is an upper bound of the memory that a check uses, in bytes.
 const Memory = 56 << 20
 
 // gather asks all there is to ask: the registry and, if it may be visited, the site at once, and the registry once

@@ -9,8 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag/kit"
 )
 
-// Group is the common cause of several signals, which is counted once, by the heaviest of them. A generated
-// address is long, has digits and looks random, and is yet one thing.
+// A Group is the common cause of several signals, of which only the heaviest counts.
 type Group string
 
 // The groups of signals.

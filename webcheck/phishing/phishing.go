@@ -22,13 +22,13 @@ import (
 // A Request asks for the examination of one URL.
 type Request struct {
 	URL string `json:"url" minlen:"1" maxlen:"8192" doc:"URL, bare domain or IP address" example:"https://example.com/"`
-	// Fetch says whether the site is visited. Nil means true; if false, URL and registration are judged, and the site
-	// learns nothing of it.
+	// Fetch decides whether the page is fetched. Nil means true. If false, only URL and registration are
+	// examined, and no request is sent to the site.
 	Fetch   *bool    `json:"fetch,omitempty" default:"true" doc:"whether to fetch the page; if false, URL and registration alone are examined, which shows no site to be clean"`
 	Sources []string `json:"sources,omitempty" maxitems:"20" doc:"ids of the reputation sources to ask; all that are configured by default"`
 }
 
-// A Report says what was found.
+// A Report has the verdict on a URL, and the signals that led to it.
 type Report struct {
 	Input         string      `json:"input" doc:"the URL as it was given"`
 	NormalizedURL string      `json:"normalized_url" doc:"the URL as browsers read it, without user name and password"`
@@ -55,7 +55,7 @@ type Report struct {
 // Rules describes the rules behind the findings.
 func (*Report) Rules() []rule.Description { return rules().Describe() }
 
-// Verdict is the outcome in a word: clean, suspicious, malicious or inconclusive.
+// A Verdict is the outcome in a word: clean, suspicious, malicious or inconclusive.
 type Verdict string
 
 // The verdicts.
@@ -69,7 +69,7 @@ const (
 // Values lists the verdicts.
 func (Verdict) Values() []string { return kit.Values(clean, Suspicious, Malicious, inconclusive) }
 
-// Category is what a signal is about.
+// A Category is the subject of a signal.
 type Category string
 
 // Values lists the categories.
@@ -88,7 +88,7 @@ type Signal struct {
 	Detail    string        `json:"detail" doc:"what was seen"`
 }
 
-// SourceStatus is the outcome of asking a reputation source.
+// SourceStatus is the outcome of querying a reputation source.
 type SourceStatus string
 
 // Values lists the statuses.
@@ -112,29 +112,29 @@ type Coverage struct {
 	HeuristicsRun   int `json:"heuristics_run" min:"0" doc:"rules that could be applied"`
 }
 
-// Technique is the way in which a name imitates a brand: homoglyph, typo, combo or subdomain.
+// A Technique is the way in which a name imitates a brand: homoglyph, typo, combo or subdomain.
 type Technique = lookalike.Technique
 
-// TargetsFile is the name of the table of brands among the lists that an operator may replace, see [diag.List].
+// TargetsFile is the name of the file that replaces the table of brands; see [diag.List].
 const TargetsFile = lookalike.File
 
 // BuiltInTargets returns the built-in table of brands as a file.
 func BuiltInTargets() []byte { return lookalike.BuiltInFile() }
 
-// CheckTargets reports what is wrong with a table of brands.
+// CheckTargets returns an error if a table of brands is invalid.
 func CheckTargets(data []byte) error {
 	_, err := lookalike.Parse(data)
 	return err
 }
 
-// A Lookalike is the brand that a host imitates.
+// A Lookalike describes the brand that a host imitates.
 type Lookalike struct {
 	Brand     string    `json:"brand" doc:"name of the brand" example:"PayPal"`
 	Technique Technique `json:"technique" doc:"by what means it is imitated"`
 	Distance  int       `json:"distance" min:"0" doc:"characters that differ; 0 if the name of the brand is there unchanged"`
 }
 
-// TLS is a certificate in short.
+// TLS summarizes a certificate.
 type TLS struct {
 	Valid   bool   `json:"valid" doc:"whether the certificate is trusted and for this host"`
 	Issuer  string `json:"issuer" doc:"who issued it"`
@@ -149,9 +149,9 @@ type Form struct {
 	Insecure    bool   `json:"insecure" doc:"whether it sends without encryption"`
 }
 
-// Check examines a URL. The error is a *[diag.InputError] for text that is not a URL that a browser would fetch,
-// and for any reputation source, because none exists; or that of the context if it ended. A site that does not
-// answer is a result.
+// Check examines a URL. The error is that of the context if it ended, or a *[diag.InputError] if browsers
+// would not fetch the URL, or if the request names a reputation source, because there are none. A site that
+// does not answer is not an error.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	e, err := examine(ctx, env, req)
 	if err != nil {

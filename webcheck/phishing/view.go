@@ -10,7 +10,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View returns the presentation of the report: the signals that counted.
+// View presents the report: the signals that counted.
 func (r *Report) View() *view.View {
 	v := view.OfText(cmp.Or(r.NormalizedURL, r.Input), r.Text, r.Findings, false)
 	switch m := v.Mark(); {

@@ -70,10 +70,11 @@ func versionFor(m mode, length int, level Level) (version int, ok bool) {
 	return 0, false
 }
 
-// A Level says how much of a symbol may be unreadable before the text is lost: L, M, Q or H.
+// A Level is an error correction level, which determines how much of a symbol may be unreadable: L, M, Q or
+// H.
 type Level string
 
-// The error correction levels, from the roomiest to the most robust.
+// The error correction levels, from the most compact to the most robust.
 const (
 	low      Level = "L" // restores about 7 % of the codewords
 	medium   Level = "M" // about 15 %

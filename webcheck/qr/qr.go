@@ -15,7 +15,7 @@ type Format string
 const (
 	png  Format = "png"  // two colors, one bit a pixel
 	svg  Format = "svg"  // drawn from lines, sharp at any size
-	JPEG Format = "jpeg" // for what reads nothing else
+	JPEG Format = "jpeg" // for programs that read nothing else
 )
 
 // Values lists the formats.
@@ -35,7 +35,7 @@ const (
 	transparent   = "transparent"
 )
 
-// A Request says what to write and how to draw it. Only Data is required.
+// A Request describes the text and the image. Only Data is required.
 type Request struct {
 	Data string `json:"data" minlen:"1" maxlen:"2953" doc:"text to write, at most 2953 bytes; less at higher error correction levels" example:"https://example.com/"`
 
@@ -54,13 +54,13 @@ const (
 	jpegSample  = 2       // brightness, half as much of color, and the file
 )
 
-// Memory returns how many bytes drawing the image may take: a PNG and a JPEG are made of all their samples.
+// Memory returns an upper bound of the memory that Encode uses, in bytes.
 func (r *Request) Memory() int64 {
 	size := int64(cmp.Or(r.Size, defaultSize))
 	return smallMemory + size*size*map[Format]int64{"": pngSample, png: pngSample, JPEG: jpegSample}[r.Format]
 }
 
-// An Image is a QR code, drawn.
+// An Image is an image of a QR code.
 type Image struct {
 	ContentType     string // media type: image/png, image/svg+xml or image/jpeg
 	Data            []byte // the file
@@ -75,17 +75,17 @@ func (i *Image) MediaType() string { return i.ContentType }
 // Bytes returns the file.
 func (i *Image) Bytes() []byte { return i.Data }
 
-// Encode draws a QR code. The image is exactly as large as asked for. In PNG and JPEG each module is a
-// square of as many whole pixels as fit, an even number in a JPEG that is not grey, and the pixels left
-// over widen the margin evenly. An SVG image fills its size, because it can be scaled.
+// Encode draws a QR code. The image is exactly as large as requested. In PNG and JPEG, each module is a
+// square of as many whole pixels as fit (an even number in a color JPEG), and the remaining pixels widen the
+// margin evenly. An SVG image fills its size, because it can be scaled.
 //
-// Digits alone, and digits with capital letters and the punctuation " $%*+-./:", take less room than
-// other ASCII text. Text beyond ASCII is written as UTF-8 and says so, which takes one byte more.
+// Digits alone, and digits with capital letters and the punctuation " $%*+-./:", take less space than other
+// ASCII text. Other text is written as UTF-8 and marked as such, which takes one more byte.
 //
-// Encode refuses colors that a reader, which sees brightness only, cannot distinguish, and modules lighter than their
-// ground, which ZXing and ZBar do not find. A transparent background counts as white paper.
+// Encode refuses colors of similar brightness, which readers cannot distinguish, and modules lighter than the
+// background, which ZXing and ZBar do not find. A transparent background counts as white.
 //
-// All errors that are the caller's fault are of type *[diag.InputError].
+// The error is a *diag.InputError.
 func Encode(r Request) (*Image, error) {
 	p, err := r.picture()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/diagkit/diagkit/webcheck/internal/page"
 )
 
-// Request asks where a URL leads.
+// A Request asks where a URL leads.
 type Request struct {
 	URL          string `json:"url" minlen:"1" maxlen:"8192" doc:"http or https URL; without a scheme it is https" example:"https://example.com/"`
 	Method       string `json:"method,omitempty" enum:"GET HEAD" default:"GET" doc:"method of the requests; with HEAD there are no documents to read"`
@@ -26,7 +26,7 @@ type Request struct {
 	FollowMeta   *bool  `json:"follow_meta,omitempty" default:"true" doc:"whether to follow meta refresh and the Refresh header, as browsers do"`
 }
 
-// Report says where a URL leads, and what to think of the way.
+// A Report describes where a URL leads, with a verdict on the redirects.
 type Report struct {
 	URL             string   `json:"url" doc:"the URL as it was given"`
 	NormalizedURL   string   `json:"normalized_url" doc:"the URL as it is requested"`
@@ -48,7 +48,7 @@ type Report struct {
 	diag.Timing
 }
 
-// A Hop is one request and the head of its answer.
+// A Hop is one request and the header of its response.
 type Hop struct {
 	fetch.Hop
 	HostUnicode        string   `json:"host_unicode,omitempty" doc:"the host for people, if it has characters beyond ASCII"`
@@ -67,7 +67,7 @@ type Hop struct {
 	Timing             HopTime  `json:"timing" doc:"how long the parts of the hop took"`
 }
 
-// HopTime is how long the parts of a hop took.
+// HopTime is the duration of the parts of a hop, in milliseconds.
 type HopTime struct {
 	DNS       int64  `json:"dns_ms" min:"0" doc:"lookup of the host"`
 	Connect   int64  `json:"connect_ms" min:"0" doc:"connection"`
@@ -75,7 +75,7 @@ type HopTime struct {
 	FirstByte int64  `json:"first_byte_ms" min:"0" doc:"from the request to the head of the answer"`
 }
 
-// Final describes the end of a chain.
+// Final describes the document at the end of a chain.
 type Final struct {
 	ContentType   string `json:"content_type,omitempty" doc:"Content-Type of the answer"`
 	ContentLength *int64 `json:"content_length,omitempty" min:"0" doc:"Content-Length of the answer, in bytes"`
@@ -83,8 +83,8 @@ type Final struct {
 	Canonical     string `json:"canonical,omitempty" doc:"canonical URL that the page names"`
 }
 
-// Check follows a URL and reports the way. The error is a *[diag.InputError], or that of the context if
-// it ended; a host that is dead, a loop, a target that must not be reached are results.
+// Check follows a URL to its destination. The error is a *[diag.InputError], or that of the context if it
+// ended. A dead host, a loop or a target that must not be reached is a result.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	ask, err := req.fetch()
 	if err != nil {
@@ -124,7 +124,7 @@ func (r Request) fetch() (fetch.Request, error) {
 	return ask, nil
 }
 
-// Rules describes what is examined.
+// Rules describes the rules behind the findings.
 func (*Report) Rules() []rule.Description { return rules().Describe() }
 
 func (e *evidence) report(req Request, env *diag.Env) *Report {
@@ -192,10 +192,9 @@ const (
 	// timeout is how long the chain is followed, so that there is a report before the caller's time is up,
 	// which usually is 15 seconds (CONTRACT 1.9).
 	timeout = 12 * time.Second
-	// MaxBytes is how much of each document is read: its head is at its beginning, and a page that only leads
-	// elsewhere is short.
+	// MaxBytes is the maximum number of bytes of each document that are read.
 	MaxBytes = 256 << 10
-	// Memory bounds what a check holds, in bytes: the tree of a page that is nothing but elements.
+	// Memory is an upper bound of the memory that a check uses, in bytes.
 	Memory = 32 << 20
 	// maxDelay is how long a refresh may wait to count as a redirect. Pages that time a session out lead
 	// elsewhere after minutes.

@@ -12,7 +12,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View returns the presentation of the report.
+// View presents the report.
 func (r *Report) View() *view.View {
 	v := view.Of(r.NormalizedURL, r.Verdict, r.Partial)
 	v.Fact("leads to", view.TextIf(r.FinalURL != r.NormalizedURL, phrase.Clip(r.FinalURL, maxShown)),

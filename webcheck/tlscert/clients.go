@@ -17,8 +17,8 @@ import (
 	"github.com/diagkit/diagkit/webcheck/internal/probe"
 )
 
-// A Client is a family of clients, and how its connections end: whether the handshake succeeds. Whether it trusts the
-// certificate is not part of that, but for roots that the family is known to lack.
+// A Client is a family of clients, and whether its handshakes succeed. Whether it trusts the certificate does
+// not count, except for roots that the family is known to lack.
 type Client struct {
 	Name        string         `json:"name" doc:"family, with the version that was examined" example:"Chrome 137"`
 	Current     bool           `json:"current" doc:"whether it is supported and in wide use, not an old one"`
@@ -29,8 +29,8 @@ type Client struct {
 	Reason      clients.Reason `json:"reason,omitempty" doc:"why it does not connect"`
 }
 
-// IfDisabled names the families of clients that connect today, and would not if something were disabled. A list is
-// absent if the server does not have that, or has nothing else.
+// IfDisabled lists the families of clients that connect today but would not if something were disabled. A
+// list is absent if the server does not have that, or has nothing else.
 type IfDisabled struct {
 	TLS12     []string `json:"tls12,omitzero" doc:"if TLS 1.2 and older versions were disabled"`
 	RSA       []string `json:"rsa,omitzero" doc:"if certificates with RSA keys were removed"`

@@ -89,7 +89,7 @@ var distrusts = []distrust{
 		[]sign{{org: "WoSign CA Limited"}, {org: "StartCom Ltd."}}, chromeWoSign},
 }
 
-// A Distrust is the announcement of a browser that it does not trust the authority of the certificate any more.
+// A Distrust is a browser's announcement that it no longer trusts the authority of the certificate.
 type Distrust struct {
 	Authority string    `json:"authority" doc:"authority" example:"Entrust"`
 	Browser   string    `json:"browser" doc:"browser, and from which version on" example:"Chrome 131 and later"`

@@ -253,8 +253,9 @@ func (e *evidence) reason() pki.Reason {
 	return e.tls.Trust.(*pki.TrustError).Reason
 }
 
-// LogsFile is the list of logs of an operator, see [diag.List] and [pki.ParseLogs]: that of a browser. None are built
-// in, for logs come and go every few months.
+// LogsFile is the name of the file with the list of Certificate Transparency logs in Env.Data, such as that
+// of a browser; see [diag.List] and [pki.ParseLogs]. No list is built in, because logs change every few
+// months.
 const LogsFile = "ct-logs.json"
 
 // logList is a type of its own, since mark certificates have other built-in logs beside the same file.
@@ -267,7 +268,7 @@ func logs(env *diag.Env) (logList, error) {
 	})
 }
 
-// CheckLogs says what is wrong with a file of logs.
+// CheckLogs returns an error if a list of logs is invalid.
 func CheckLogs(data []byte) error {
 	_, err := pki.ParseLogs(data)
 	return err

@@ -335,14 +335,15 @@ func fetchIssuer(ctx context.Context, env *diag.Env, c *x509.Certificate) (*x509
 	return issuer, nil
 }
 
-// A Host is a server, by its name or its IP address, and perhaps its port.
+// A Host is a server, by name or IP address, with an optional port.
 type Host struct {
 	diag.Host
 	Port uint16 // 0 if none was given
 }
 
-// ParseHost reads "example.com", "example.com:8443", "192.0.2.1:443", "2001:db8::1" and "[2001:db8::1]:443". Names may
-// be in Unicode, and ports are 1 to 65535. The error is a *[diag.InputError] of the field "host".
+// ParseHost parses a host such as "example.com", "example.com:8443", "192.0.2.1:443", "2001:db8::1" or
+// "[2001:db8::1]:443". Names may be in Unicode, and ports are 1 to 65535. The error is a *[diag.InputError]
+// for the field "host".
 func ParseHost(s string) (Host, error) {
 	if rest, ok := strings.CutPrefix(s, "https://"); ok {
 		rest, _, _ = strings.Cut(rest, "/")
@@ -384,7 +385,7 @@ func (h Host) MarshalText() ([]byte, error) {
 	return []byte(h.String() + ":" + strconv.Itoa(int(h.Port))), nil
 }
 
-// Schema describes the type for the documentation of the API.
+// Schema returns the JSON Schema of the type.
 func (Host) Schema() map[string]any {
 	return map[string]any{
 		"type": "string", "minLength": 1, "maxLength": 260,

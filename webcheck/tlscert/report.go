@@ -8,7 +8,7 @@ import (
 	"github.com/diagkit/diagkit/webcheck/internal/probe"
 )
 
-// A ChainLink is a certificate of the path that was verified.
+// A ChainLink is a certificate of the verified path.
 type ChainLink struct {
 	Subject  string    `json:"subject" doc:"common name, or the whole name without one"`
 	NotAfter time.Time `json:"not_after" doc:"last moment of validity"`
@@ -34,16 +34,16 @@ func (ChainIssue) Values() []string {
 	return kit.Values(Incomplete, wrongOrder, extra, expiredExtra, expiredIntermediate, weakSignature)
 }
 
-// A VersionSupport says whether the server speaks a version.
+// A VersionSupport reports whether the server supports a protocol version.
 type VersionSupport struct {
 	Version   string `json:"version" doc:"protocol version" example:"TLS 1.3"`
 	Supported *bool  `json:"supported,omitempty" doc:"whether the server speaks it; absent if that could not be learned"`
 }
 
-// Strength is how much a cipher suite protects: strong, acceptable, weak or insecure.
+// Strength rates the protection of a cipher suite: strong, acceptable, weak or insecure.
 type Strength = probe.Strength
 
-// A CipherSuite is one that the server accepts.
+// A CipherSuite is a cipher suite that the server accepts.
 type CipherSuite struct {
 	Version       string   `json:"version" doc:"protocol version" example:"TLS 1.2"`
 	ID            string   `json:"id" doc:"number in hex" example:"0xC02F"`
@@ -53,7 +53,8 @@ type CipherSuite struct {
 	DHBits        int      `json:"dh_bits,omitempty" doc:"size of the prime of a Diffie-Hellman key exchange"`
 }
 
-// Features are extensions and habits of a server. What is absent is not known, or makes no sense with its versions.
+// Features are extensions and behaviors of a server. What is absent is not known, or does not apply to its
+// protocol versions.
 type Features struct {
 	SecureRenegotiation *bool `json:"secure_renegotiation,omitempty" doc:"RFC 5746; TLS 1.2 and earlier"`
 	MasterSecret        *bool `json:"extended_master_secret,omitempty" doc:"RFC 7627; TLS 1.2 and earlier"`
@@ -68,7 +69,7 @@ type Features struct {
 	known bool // so that zeros are not absent
 }
 
-// UnmarshalJSON reads what is there, zeros included.
+// UnmarshalJSON implements json.Unmarshaler. A value that is present counts even if all its fields are zero.
 func (f *Features) UnmarshalJSON(data []byte) error {
 	type plain Features
 	f.known = true
@@ -96,7 +97,7 @@ const (
 // Values lists the statuses.
 func (OCSPStatus) Values() []string { return kit.Values(ocspGood, ocspRevoked, ocspUnknown) }
 
-// SCTSource is by what way a timestamp came (RFC 6962 section 3.3): certificate, tls or ocsp.
+// An SCTSource is how a timestamp was delivered (RFC 6962 section 3.3): certificate, tls or ocsp.
 type SCTSource string
 
 const (
@@ -105,7 +106,7 @@ const (
 	sctStapled   SCTSource = "ocsp"
 )
 
-// Values lists the ways.
+// Values lists the values.
 func (SCTSource) Values() []string { return kit.Values(sctEmbedded, sctHandshake, sctStapled) }
 
 // An SCT is a signed certificate timestamp: the promise of a log to publish the certificate.
@@ -118,7 +119,7 @@ type SCT struct {
 	Verified  *bool     `json:"verified,omitempty" doc:"whether its signature is valid; absent if the log or the issuer is not known"`
 }
 
-// CAA says which authorities may issue certificates for the name (RFC 8659).
+// CAA describes which authorities may issue certificates for the name (RFC 8659).
 type CAA struct {
 	Found   bool     `json:"found" doc:"whether there are records for the name or above it"`
 	Allowed *bool    `json:"allowed,omitempty" doc:"whether they allow the issuer to certify every name of the certificate again; absent if its names in CAA are not known"`
@@ -130,7 +131,7 @@ type CAA struct {
 	Allows []CAAAllowed `json:"allows" doc:"what the records authorize, one by one"`
 }
 
-// A CAAAllowed is an authority that a record authorizes, and on what conditions (RFC 8657).
+// A CAAAllowed is an authority that a record authorizes, with conditions (RFC 8657).
 type CAAAllowed struct {
 	Property   string   `json:"property" enum:"issue issuewild" doc:"issuewild: for wildcard names alone, for which issue does not count then"`
 	Domain     string   `json:"domain" doc:"name of the authority; empty: none" example:"ca.example"`

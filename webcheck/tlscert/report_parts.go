@@ -13,12 +13,12 @@ import (
 	"github.com/diagkit/diagkit/webcheck/internal/probe"
 )
 
-// A Detail says how much of the long lists a report has: summary or full.
+// A Detail selects whether a report has the long lists: summary or full.
 type Detail string
 
 // The details.
 const (
-	Summary Detail = "summary" // the zero value means it, too
+	Summary Detail = "summary" // the default
 	Full    Detail = "full"    // cipher suites, groups and application protocols of each address as well
 )
 
@@ -39,7 +39,8 @@ type AddressReport struct {
 	ALPN         []string        `json:"alpn_protocols,omitempty" doc:"application protocols; with detail full"`
 }
 
-// An AddressOutcome is how far the check came at an address: handshake, failed, refused, unanswered or left_out.
+// An AddressOutcome is how far the check got at an address: handshake, failed, refused, unanswered or
+// left_out.
 type AddressOutcome string
 
 const (
@@ -109,7 +110,7 @@ func sha256Of(c *x509.Certificate) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// A PresentedCertificate is one of those that the host presents, by the type of its key.
+// A PresentedCertificate is one of the certificates that the host presents.
 type PresentedCertificate struct {
 	KeyType       string    `json:"key_type" doc:"type of its key: clients that can verify no other get it" example:"RSA"`
 	SHA256        string    `json:"fingerprint_sha256" doc:"SHA-256 of the whole certificate, in hex"`

@@ -30,7 +30,7 @@ const (
 	requestType       = "application/ocsp-request"
 )
 
-// A RevocationMethod is the way in which an authority says whether a certificate was revoked: staple, ocsp or crl.
+// A RevocationMethod is the source of a revocation status: staple, ocsp or crl.
 type RevocationMethod string
 
 const (
@@ -39,10 +39,10 @@ const (
 	byCRL    RevocationMethod = "crl"
 )
 
-// Values lists the ways.
+// Values lists the values.
 func (RevocationMethod) Values() []string { return kit.Values(byStaple, byOCSP, byCRL) }
 
-// Revocation says whether the authority took the certificate of the server back.
+// Revocation describes whether the authority revoked the certificate of the server.
 type Revocation struct {
 	Status  revocation.Status `json:"status" doc:"what is known; not_offered: the certificate names no service"`
 	Method  RevocationMethod  `json:"method,omitempty" doc:"what said so; absent where nothing did"`

@@ -23,18 +23,19 @@ import (
 
 const day = 24 * time.Hour
 
-// Request asks for the examination of a server.
+// A Request asks for the examination of a server.
 type Request struct {
-	// Host may end in a port, such as "example.com:8443".
+	// Host may have a port, such as "example.com:8443".
 	Host Host `json:"host" doc:"server, by name or IP address; may end in a port" example:"example.com"`
-	// Port is the port of TLS. 0 means that of Host, or else 443.
+	// Port is the port. 0 means that of Host, or else 443.
 	Port          int         `json:"port,omitempty" default:"443" enum:"443 465 563 636 853 990 993 995 8443" doc:"port that speaks TLS from the start" example:"443"`
 	ServerName    diag.Domain `json:"server_name,omitempty" doc:"name to ask for and to expect in the certificate; by default the host"`
 	Detail        Detail      `json:"detail,omitempty" default:"summary" doc:"full adds long lists"`
 	CheckVersions *bool       `json:"check_versions,omitempty" default:"true" doc:"whether to find out all protocol versions and cipher suites, over a few dozen connections" example:"true"`
 }
 
-// Report says what a server shows and speaks, and what to think of it. What is absent is not known.
+// A Report describes the certificates, protocol versions and cipher suites of a server, with a verdict. What
+// is absent is not known.
 type Report struct {
 	Host        string `json:"host" doc:"server that was asked for" example:"example.com"`
 	HostUnicode string `json:"host_unicode,omitempty" doc:"its Unicode form, if different"`
@@ -74,8 +75,8 @@ type Report struct {
 	diag.Timing
 }
 
-// Check speaks with a server, and judges its certificates and what it speaks. A server that does not answer is a
-// result. The error is a *[diag.InputError], that of the context if it ended, or that of a list that cannot be read.
+// Check examines a server. A server that does not answer is a result. The error is a *[diag.InputError], that
+// of the context if it ended, or that of a list that cannot be read.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	req, err := req.checked()
 	if err != nil {
@@ -88,7 +89,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	return x.report(env.Now()), nil
 }
 
-// Rules describes what is examined.
+// Rules describes the rules behind the findings.
 func (*Report) Rules() []rule.Description { return rules().Describe() }
 
 // httpsPort is where web servers speak TLS (RFC 9110 section 4.2.2).

@@ -16,7 +16,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View returns the presentation of the report.
+// View presents the report.
 func (r *Report) View() *view.View {
 	subject := r.Host
 	if r.Port != httpsPort {

@@ -11,41 +11,40 @@ import (
 // algorithmVersion is the version of the Observatory's algorithm that this package follows.
 const algorithmVersion = 6
 
-// A Scan holds the observations of a site.
+// A Scan has the responses of a site.
 type Scan struct {
-	Host   string // of the site, as asked for
-	Secure bool   // whether the page is that of https; otherwise there is no https, and it is that of http
+	Host   string // host of the site, as requested
+	Secure bool   // whether Page was fetched over https; false only if the site has no https
 
 	Page  Response  // the page at the end of its redirects
-	HTTP  *Response // what asking over http led to; nil if nothing answered
-	HTTPS *Response // what asking over https led to; nil if nothing answered
-	// Redirects are the URLs that asking over http went through, the first and the last among them.
+	HTTP  *Response // response to the request over http, after redirects; nil if there was none
+	HTTPS *Response // response to the request over https, after redirects; nil if there was none
+	// Redirects are the URLs of the request over http, including the first and the last.
 	Redirects []string
 
-	Cookies []Cookie // that were set on the way to the page
-	CORS    *CORS    // the answer to a request from a foreign origin; nil if there was none
-	// Preloaded reports whether browsers know a host, by itself or by a parent domain, as one for https only. If
-	// nil, no host is known.
+	Cookies []Cookie // cookies set by the page and the redirects to it
+	CORS    *CORS    // response to a request from a foreign origin; nil if there was none
+	// Preloaded reports whether a host or a parent domain is on the HSTS preload list. If nil, none is.
 	Preloaded func(host string) bool
 }
 
-// A Response is an answer of the site.
+// A Response is a response of the site.
 type Response struct {
 	Header    http.Header
-	Body      string // of the page; the Observatory reads it whatever the status is
-	Untrusted bool   // a certificate on the way was not to be trusted
+	Body      string // body of the page, whatever the status
+	Untrusted bool   // a certificate of the chain of redirects was not trusted
 }
 
 // A Cookie is one Set-Cookie line and the URL that sent it.
 type Cookie struct{ URL, Line string }
 
-// CORS is the answer of a site to a request from a foreign origin.
+// CORS is the response to a request from a foreign origin.
 type CORS struct {
-	Origin string // that was sent
+	Origin string // value of Origin in the request
 	Header http.Header
 }
 
-// A Result is a grade and how it was computed.
+// A Result is a grade, and the results of the tests.
 type Result struct {
 	Version     int    `json:"version" doc:"version of the algorithm of the HTTP Observatory"`
 	Score       int    `json:"score" min:"0" max:"200" doc:"points, above 100 with bonuses"`
@@ -108,7 +107,8 @@ func Grade(s Scan) Result {
 	return r
 }
 
-// Score returns the total of tests: their points taken from 100 or, from 90 on, added too.
+// Score returns the total of the tests: 100 minus their penalties and, if that is at least 90, plus their
+// bonuses.
 func Score(tests []Test) int {
 	without, with := 100, 100
 	for _, t := range tests {
@@ -121,8 +121,7 @@ func Score(tests []Test) int {
 	return max(0, without)
 }
 
-// Gradable reports whether the Observatory grades pages with this status: it treats others as a sign that it
-// was shut out.
+// Gradable reports whether the Observatory grades pages with this status code.
 func Gradable(status int) bool {
 	return status >= 200 && status < 400 || status == http.StatusUnauthorized || status == http.StatusForbidden
 }

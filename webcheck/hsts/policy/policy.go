@@ -1,12 +1,12 @@
-// Package policy reads the header field Strict-Transport-Security, in which a site declares its HSTS policy (RFC 6797
-// section 6.1): call [Parse] with the field value.
+// Package policy parses the header field Strict-Transport-Security, with which a site declares its HSTS
+// policy (RFC 6797 section 6.1): call [Parse] with the field value.
 //
-// A field has directives between semicolons: max-age, which it must have, includeSubDomains, and preload, which is not
-// part of the RFC. A field that does not follow the grammar, or has a directive twice, is ignored as a whole. [Parse]
-// reads what there is all the same, with positions, and lists the faults for which browsers ignore it.
+// A field has directives separated by semicolons: max-age, which is required, includeSubDomains, and preload,
+// which is not part of the RFC. Browsers ignore a field that violates the grammar or repeats a directive.
+// Parse reads its directives nevertheless, with their positions, and lists the faults.
 //
-// The package needs neither the network nor package diag. Package hsts has the same functions and types under the same
-// names, and examines whole sites.
+// The package imports neither net/http nor package diag. Package hsts examines whole sites, and has aliases
+// for the types of this package.
 package policy
 
 import (
@@ -37,29 +37,30 @@ const (
 	namePreload = "preload"
 )
 
-// A Header is one Strict-Transport-Security field value, read by the rules of RFC 6797. Its values are read as far as
-// they can be, also where Faults make browsers ignore all of it; of a repeated directive the first counts.
+// A Header is a parsed Strict-Transport-Security field value (RFC 6797). Its fields are set as far as
+// possible, even if browsers ignore the field because of its Faults. Of a repeated directive, the first
+// counts.
 type Header struct {
-	Text              string      // the field value as it came
+	Text              string      // the field value as given
 	Directives        []Directive // in order, at most 50
-	MaxAge            *uint64     // in seconds, or the largest number there is; nil if there is no valid one
+	MaxAge            *uint64     // in seconds, at most the largest uint64; nil if missing or invalid
 	IncludeSubdomains bool
-	Preload           bool     // not part of RFC 6797: what hstspreload.org asks for
-	Unknown           []string // names of further directives as written, which browsers skip
-	Faults            []Fault  // why browsers ignore the field (RFC 6797 section 6.1); empty if they obey
+	Preload           bool     // not part of RFC 6797; required by hstspreload.org
+	Unknown           []string // names of other directives as written, which browsers ignore
+	Faults            []Fault  // why browsers ignore the field (RFC 6797 section 6.1); empty if they accept it
 }
 
-// A Directive is a part of a header between semicolons.
+// A Directive is one directive of the field.
 type Directive struct {
 	Name     string // as written
 	Value    string // without quotes
 	HasValue bool
 	Quoted   bool
-	Offset   int // of the first byte of the name
-	Length   int // up to the end of the value
+	Offset   int // offset of the first byte of the name
+	Length   int // bytes up to the end of the value
 }
 
-// Is reports whether the directive has this name, of which case does not matter.
+// Is reports whether the directive has this name, ignoring case.
 func (d Directive) Is(name string) bool { return strings.EqualFold(d.Name, name) }
 
 // Kind is the kind of a [Fault].
@@ -67,10 +68,10 @@ type Kind string
 
 // The kinds of faults.
 const (
-	BadSyntax     Kind = "syntax"      // does not follow the grammar
+	BadSyntax     Kind = "syntax"      // violates the grammar
 	Repeated      Kind = "repeated"    // a directive occurs twice
-	NoMaxAge      Kind = "no max-age"  // the directive that every header needs is missing
-	BadMaxAge     Kind = "bad max-age" // or its value is not a number
+	NoMaxAge      Kind = "no max-age"  // max-age is missing
+	BadMaxAge     Kind = "bad max-age" // max-age is not a number
 	ValueRejected Kind = "value"       // includeSubDomains has a value
 )
 
@@ -78,14 +79,14 @@ const (
 type Fault struct {
 	Kind   Kind
 	Text   string // the fault in words, without a full stop
-	Offset int    // where it is in the text
+	Offset int    // position in the text, in bytes
 	Length int
 }
 
-// Valid reports whether browsers obey the header (RFC 6797 section 6.1).
+// Valid reports whether browsers accept the header (RFC 6797 section 6.1).
 func (h *Header) Valid() bool { return len(h.Faults) == 0 }
 
-// Age is max-age as a duration: 0 if absent, capped at the longest Duration.
+// Age returns max-age as a duration: 0 if absent, and at most the longest Duration.
 func (h *Header) Age() time.Duration {
 	switch {
 	case h.MaxAge == nil:
@@ -96,7 +97,7 @@ func (h *Header) Age() time.Duration {
 	return time.Duration(*h.MaxAge) * time.Second
 }
 
-// Location returns the position of the first directive of a name, or nil.
+// Location returns the position of the first directive with a name, or nil.
 func (h *Header) Location(name string) *rule.Location {
 	for _, d := range h.Directives {
 		if d.Is(name) {
@@ -106,8 +107,9 @@ func (h *Header) Location(name string) *rule.Location {
 	return nil
 }
 
-// Parse reads the value of one Strict-Transport-Security field. It never fails: what is wrong is in the header's
-// Faults. Several fields in one answer are not to be joined: only the first counts (RFC 6797 section 8.1).
+// Parse parses the value of one Strict-Transport-Security field. It never fails: Faults of the header list
+// what is wrong. If a response has several fields, pass only the first, the only one that counts (RFC 6797
+// section 8.1).
 func Parse(text string) *Header {
 	s := scanner{h: &Header{Text: text}, seen: map[string]bool{}}
 	for s.pos <= len(text) {

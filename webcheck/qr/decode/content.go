@@ -30,7 +30,7 @@ func (ContentType) Values() []string {
 	return kit.Values(URL, wiFi, vCard, email, tel, sms, geo, otp, plain)
 }
 
-// Parsed holds the parts of a text; which of them there are follows from the content type.
+// Parsed has the parts of a text. Which of them are set depends on the content type.
 type Parsed struct {
 	Scheme      string `json:"scheme,omitempty" doc:"of a URL, in lower case"`
 	Host        string `json:"host,omitempty" doc:"of a URL, in lower case; internationalized names as A-labels"`

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// MaxBytes bounds the file (CONTRACT 1.9).
+	// MaxBytes is the maximum size of the file (CONTRACT 1.9).
 	MaxBytes     = 5 << 20
 	defaultCodes = 10 // CONTRACT 3.4
 	maxCodes     = 50
@@ -33,14 +33,14 @@ const (
 	scanFactor  = 6       // bytes for each pixel of a reduced image
 )
 
-// Memory returns an upper bound of what decoding holds, in bytes.
+// Memory returns an upper bound of the memory that Decode uses, in bytes.
 func (r *Request) Memory() int64 {
 	header, _ := raster.Probe(r.Image)
 	reduced := int64(min(header.Width*header.Height, raster.MaxReduced))
 	return fixedMemory + fileFactor*int64(len(r.Image)) + max(header.Memory, scanFactor*reduced)
 }
 
-// A Report says which codes are in the image, in reading order.
+// A Report lists the codes in the image, in reading order.
 type Report struct {
 	Found      bool   `json:"found" doc:"whether there is a code"`
 	CodesCount int    `json:"codes_count" min:"0" max:"50" doc:"number of codes in the reply"`
@@ -51,13 +51,13 @@ type Report struct {
 	Findings []diag.Finding `json:"findings" doc:"requirements that were not fulfilled, the worst first"`
 }
 
-// Format is a kind of image file: png, jpeg, gif, webp or bmp.
+// A Format is an image file format: png, jpeg, gif, webp or bmp.
 type Format = raster.Format
 
-// A TooLargeError says that an image is beyond the limits.
+// A TooLargeError means that an image exceeds the limits.
 type TooLargeError = raster.TooLargeError
 
-// An Image describes the image.
+// An Image describes the image file.
 type Image struct {
 	Format Format `json:"format,omitempty" doc:"kind of file; absent if it is none that is known"`
 	Width  int    `json:"width,omitempty" doc:"pixels; absent if the file does not tell"`
@@ -92,14 +92,14 @@ type Code struct {
 	fault   string // why what looks like a Wi-Fi network, account or place is invalid
 }
 
-// AppendState says which part of a text a code is.
+// An AppendState identifies the part of a text that a code has, if the text is spread over several codes.
 type AppendState struct {
 	Part   int `json:"part" min:"1" max:"16" doc:"number of the part"`
 	Parts  int `json:"parts" min:"1" max:"16" doc:"number of parts"`
 	Parity int `json:"parity" min:"0" max:"255" doc:"the bytes of the whole text, combined by exclusive or"`
 }
 
-// A Point is a place in the image.
+// A Point is a position in the image.
 type Point struct {
 	X int `json:"x" doc:"pixels from the left edge"`
 	Y int `json:"y" doc:"pixels from the top edge"`
@@ -108,12 +108,11 @@ type Point struct {
 // Rules describes what is examined.
 func (*Report) Rules() []rule.Description { return rules.Describe() }
 
-// Decode reads the codes in an image. It returns a *[raster.TooLargeError] for an image beyond the limits and a
-// *[diag.InputError] for other faults of the request; an image that is broken is described by a finding. The
-// environment is not asked for anything.
+// Decode reads the codes in an image. The error is a *[TooLargeError] if the image exceeds the limits, a
+// *[diag.InputError] if the request is otherwise invalid, or that of the context if it ended. A malformed
+// image is a finding. The environment is not used, and may be nil.
 //
-// The work is bounded by counting, and takes less than two seconds of one core for any image; the context is the last
-// resort, on a machine that has no time for it.
+// The work is bounded: any image takes less than about two seconds of one core.
 func Decode(ctx context.Context, _ *diag.Env, req Request) (*Report, error) {
 	switch {
 	case len(req.Image) == 0:

@@ -11,7 +11,7 @@ import (
 	"github.com/diagkit/diagkit/diag/view"
 )
 
-// View returns the presentation of the report: the contents of the codes.
+// View presents the report: the contents of the codes.
 func (r *Report) View() *view.View {
 	i := r.Image
 	size := fmt.Sprintf("%s %d x %d", strings.ToUpper(string(i.Format)), i.Width, i.Height)

@@ -10,19 +10,19 @@ import (
 	"github.com/diagkit/diagkit/webcheck/internal/probe"
 )
 
-// A Property is one of a ClientHello that a middlebox may drop, such as "large" or "key_share".
+// A Property is a property of a ClientHello, such as "large" or "key_share".
 type Property = probe.Property
 
-// A Middlebox is in front of a server and forwards what it can parse: the first record of a client decides. Its zero
-// value forwards everything.
+// A Middlebox stands in front of a server and drops connections with a ClientHello that it cannot handle. Its
+// zero value forwards everything.
 type Middlebox struct {
 	MaxOctets  int            // a longer ClientHello is dropped; 0 means no limit
-	OneSegment bool           // as is one that does not come in one piece
-	OneRecord  bool           // or has several records
-	Dropped    []Property     // or one of these
-	NeedsName  bool           // or does not name the server
-	Silent     bool           // it leaves the connection open instead of closing it
-	Server     func(net.Conn) // which answers what is handed on, and closes the connection
+	OneSegment bool           // one that does not arrive in a single segment is dropped
+	OneRecord  bool           // one in several records is dropped
+	Dropped    []Property     // one with any of these properties is dropped
+	NeedsName  bool           // one without SNI is dropped
+	Silent     bool           // dropped connections are left open instead of closed
+	Server     func(net.Conn) // handles forwarded connections, and closes them
 }
 
 // segmentOctets is the capacity of a TCP segment on Ethernet, with timestamps (RFC 9293 section 3.7.1, RFC 7323

@@ -1,8 +1,8 @@
-// Package tlscerttest has TLS servers for tests that speak what crypto/tls does not: call [Server.Serve] with a
-// connection.
+// Package tlscerttest has TLS servers for tests, with protocol versions and options that crypto/tls does not
+// support: call [Server.Serve] with a connection.
 //
-// A [Server] reads a ClientHello and answers up to the point from which a client would need cryptography. No
-// handshake can be completed with it, but a scan learns all that it claims to support.
+// A Server answers a ClientHello up to the point at which cryptography would begin. No handshake can be
+// completed with it, but a scan sees everything that it claims to support.
 package tlscerttest
 
 import (
@@ -16,28 +16,30 @@ import (
 	"golang.org/x/crypto/cryptobyte"
 )
 
-// A Version is a version of SSL or TLS: 2 is SSL 2.0, others are as in a record, such as 0x0303 for TLS 1.2.
+// A Version is a version of SSL or TLS: 2 means SSL 2.0, others are as in the protocol, such as 0x0303 for
+// TLS 1.2.
 type Version = probe.Version
 
-// A Group is a group for key exchange by its number in the registry of IANA.
+// A Group is a key exchange group, by its number in IANA's registry.
 type Group = probe.Group
 
-// A Server is a TLS server that chooses from the offer of clients, and ends there. The zero value refuses everything.
+// A Server is a TLS server that selects from the offer of a client, and then ends the handshake. The zero
+// value refuses everything.
 type Server struct {
-	Suites      map[Version][]uint16 // that it accepts in each version, the preferred first
+	Suites      map[Version][]uint16 // accepted cipher suites by version, in order of preference
 	ClientOrder bool                 // the client's preference counts
-	Groups      []Group              // for ECDHE, and in TLS 1.3
-	Signatures  []uint16             // schemes of its keys, of which the client must know one; nil means any
+	Groups      []Group              // groups for ECDHE and TLS 1.3
+	Signatures  []uint16             // signature schemes, one of which the client must support; nil means any
 	DHBits      int                  // size of the prime for DHE
 	Chain       [][]byte             // certificates in DER form
-	ChainSize   int                  // what the message with them claims to hold; 0 means what it does
+	ChainSize   int                  // length field of the Certificate message; 0 means the real length
 	Staple      []byte               // OCSP response
 	ALPN        []string             // application protocols
-	Bare        bool                 // no extension is answered, as by a very old library
-	Compress    bool                 // takes an offer to compress
-	Fallback    bool                 // refuses connections that were made to fall back (RFC 7507)
-	SSL2        bool                 // answers the hello of SSLv2
-	Mute        bool                 // closes the connection instead of sending an alert
+	Bare        bool                 // it answers no extensions, like a very old library
+	Compress    bool                 // it accepts compression
+	Fallback    bool                 // it refuses fallback connections (RFC 7507)
+	SSL2        bool                 // it answers an SSLv2 ClientHello
+	Mute        bool                 // it closes the connection instead of sending an alert
 }
 
 // A hello holds the offer of a client.
@@ -327,7 +329,7 @@ func numbers(list cryptobyte.String) (all []uint16) {
 	return all
 }
 
-// serve2 answers the hello of SSLv2.
+// serve2 it answers an SSLv2 ClientHello.
 func (s Server) serve2(conn net.Conn) {
 	if !s.SSL2 {
 		s.refuse(conn, probe.ProtocolVersion)
