@@ -49,11 +49,11 @@
 //
 // # Counting
 //
-// [[World.Queries] and [World.Connections] list the queries and connections so far; [World.Asked] counts
+// [World.Queries] and [World.Connections] list the queries and connections so far; [World.Asked] counts
 // queries. [RoundTrips] counts the exchanges that a diagnostic waits for in sequence.
 //
 // # Verdicts
 //
-// [[Codes] lists the codes of a verdict for comparison, [CoverRules] fails unless every rule was seen to pass
+// [Codes] lists the codes of a verdict for comparison, [CoverRules] fails unless every rule was seen to pass
 // and to fail, [CheckTexts] fails if a verdict lacks texts, and [Golden] compares with a golden file.
 package diagtest

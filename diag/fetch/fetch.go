@@ -29,7 +29,7 @@ type Request struct {
 
 	MaxBytes int64         // of the body after decompression; 0 means [DefaultBytes], at most [MaxBytes]
 	Timeout  time.Duration // for the whole of it; 0 means [DefaultTimeout]
-	Ports    diag.Ports    // ports that may be dialed; nil means [diag.WebPorts]]
+	Ports    diag.Ports    // ports that may be dialed; nil means [diag.WebPorts]
 	// AllowUntrusted continues even if the certificate of a host is not trusted. TLS of the hop has the
 	// reason.
 	AllowUntrusted bool

@@ -27,6 +27,6 @@
 // zonecheck, return [diag.ErrUndelegated]. How the zone will be signed is unknown as well: queries for keys
 // and signatures return that error, and the DNSSEC status of a signed domain is indeterminate, never bogus.
 //
-// [For a zone that is already on its new servers but not delegated to them yet, use [Delegated] instead of
+// For a zone that is already on its new servers but not delegated to them yet, use [Delegated] instead of
 // Parse: those servers are queried.
 package overlay

@@ -13,7 +13,7 @@
 //
 // # How to use it
 //
-// [Describe and DescribeKey are pure and verify nothing. A [Verifier] verifies a chain against roots, a name
+// [Describe] and [DescribeKey] are pure and verify nothing. A [Verifier] verifies a chain against roots, a name
 // and a time. [Verifier.Describe] does both for a TLS connection. Make its handshake without verification, so
 // that it completes with any certificate:
 //

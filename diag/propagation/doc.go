@@ -19,5 +19,5 @@
 //
 //	report, err := propagation.Check(ctx, env, propagation.Request{Name: diag.MustName("www.example.com")})
 //
-// [Check asks the resolvers of [Vantages]; a [Checker] asks others, such as those read by [ParseVantages].
+// [Check] asks the resolvers of [Vantages]; a [Checker] asks others, such as those read by [ParseVantages].
 package propagation

@@ -20,7 +20,7 @@
 //
 // # How to use the package
 //
-// [LookupDomain and LookupIP use the built-in tables, or the files [BootstrapFile] and [ServersFile] of the
+// [LookupDomain] and [LookupIP] use the built-in tables, or the files [BootstrapFile] and [ServersFile] of the
 // environment. A [Client] uses tables read by [ParseBootstrap] and [ParseServers].
 //
 //	report, err := registry.LookupDomain(ctx, env, registry.DomainRequest{Domain: domain})

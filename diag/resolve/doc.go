@@ -23,5 +23,5 @@
 // With the resolver [Authoritative], Lookup queries the authoritative servers of the name itself. With Trace,
 // the report shows the delegations from the root servers down to those servers.
 //
-// [[NewDNSRecord] describes a record with its data as separate fields, for use in other reports.
+// [NewDNSRecord] describes a record with its data as separate fields, for use in other reports.
 package resolve

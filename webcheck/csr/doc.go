@@ -17,7 +17,7 @@
 //
 // # How to use the package
 //
-// [Parse finds the request in pasted text, even with broken lines, and judges it. If authorities would not
+// [Parse] finds the request in pasted text, even with broken lines, and judges it. If authorities would not
 // accept the text as it is, the report has a clean copy. A private key in the text is reported and never
 // repeated. Keys are checked by package diag/pki.
 package csr

@@ -15,11 +15,11 @@
 //
 // # How the package examines them
 //
-// [Check fetches the page over http:// and https:// concurrently, as a visitor would, and then as a script of
+// [Check] fetches the page over http:// and https:// concurrently, as a visitor would, and then as a script of
 // another site would (CORS). It parses the HTML to find what the page loads, so that no suggested policy
 // blocks that. It also requests security.txt (RFC 9116).
 //
-// [Judge examines a response that the caller already has, such as that of a [net/http.Client] or of a handler
+// [Judge] examines a response that the caller already has, such as that of a [net/http.Client] or of a handler
 // in a test, by the rules that need nothing else.
 //
 // A Content-Security-Policy is judged by what it blocks: [Policy] reports for inline scripts, event handlers,

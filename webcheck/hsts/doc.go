@@ -23,7 +23,7 @@
 //
 // # How to use the package
 //
-// [Check requests a site and its www host over HTTPS and HTTP. Its report separates three things: how
+// [Check] requests a site and its www host over HTTPS and HTTP. Its report separates three things: how
 // browsers interpret the header (RFC 6797); whether hstspreload.org would accept it ([Preloadable] and the
 // [Issue] codes of github.com/chromium/hstspreload); and whether the domain is on the list. The list is not
 // built in, except for whole top-level domains: the operator provides it as the file [File], in a format of
