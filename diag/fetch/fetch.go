@@ -28,7 +28,7 @@ type Request struct {
 	MaxRedirects int
 
 	MaxBytes int64         // of the body after decompression; 0 means [DefaultBytes], at most [MaxBytes]
-	Timeout  time.Duration // for the whole of it; 0 means [DefaultTimeout]
+	Timeout  time.Duration // for the whole fetch; 0 means [DefaultTimeout]
 	Ports    diag.Ports    // ports that may be dialed; nil means [diag.WebPorts]
 	// AllowUntrusted continues even if the certificate of a host is not trusted. TLS of the hop has the
 	// reason.
@@ -194,13 +194,13 @@ func statusText(resp *http.Response) string {
 
 // The limits of a fetch. CONTRACT 1.9 specifies those for redirects and body.
 const (
-	DefaultRedirects = 10               // for a request without a wish of its own; RFC 9110 sets no limit
+	DefaultRedirects = 10               // recommended Request.MaxRedirects; RFC 9110 sets no limit
 	MaxRedirects     = 20               // highest value of Request.MaxRedirects, as in browsers
 	DefaultBytes     = 5 << 20          // of the body, after decompression
 	MaxBytes         = 32 << 20         // highest value of Request.MaxBytes
 	maxHeadBytes     = 256 << 10        // of the head of one answer, as servers rarely allow above 64 KiB
 	maxRatio         = 200              // of decompression, once the body is above 1 MiB; text reaches 30
-	DefaultTimeout   = 15 * time.Second // for the whole of it
+	DefaultTimeout   = 15 * time.Second // for the whole fetch
 	ConnectTimeout   = 6 * time.Second  // for the lookup, the connection and the handshake of one hop
 	HeadTimeout      = 10 * time.Second // from the request to the end of the response header
 )

@@ -28,13 +28,13 @@ type HeadFaultKind string
 // The kinds of faults in a head.
 const (
 	NoColon          HeadFaultKind = "no colon"           // between a name and a value
-	SpacedName       HeadFaultKind = "space before colon" // which proxies have to remove (RFC 9112 section 5.1)
+	SpacedName       HeadFaultKind = "space before colon" // proxies must remove it (RFC 9112 section 5.1)
 	BadName          HeadFaultKind = "bad name"           // empty, or with bytes that no token has (RFC 9110 section 5.1)
 	Detached         HeadFaultKind = "detached"           // begins with white space, and there is no line before it
 	Folded           HeadFaultKind = "folded"             // continues on the next line (RFC 9112 section 5.2)
 	ControlCharacter HeadFaultKind = "control character"  // in a value; read as a space (RFC 9110 section 5.5)
 	BareLF           HeadFaultKind = "bare LF"            // the line ends without CR (RFC 9112 section 2.2)
-	Framing          HeadFaultKind = "framing"            // of the body: twice, in two ways, or unknown to clients
+	Framing          HeadFaultKind = "framing"            // contradictory or unknown length of the body
 )
 
 // headFaults describe the fault of a line, which replaces %q, and how clients react.

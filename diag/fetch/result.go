@@ -47,7 +47,7 @@ type Hop struct {
 	TLSVersion   string       `json:"tls_version,omitempty" doc:"version of TLS, for https" example:"TLS 1.3"`
 	LatencyMS    int64        `json:"latency_ms" min:"0" doc:"from the lookup of the host to the head of the answer"`
 
-	Header http.Header `json:"-"` // of the answer
+	Header http.Header `json:"-"` // header of the response
 	Fields []Field     `json:"-"` // the same in the order and spelling of the server
 	Faults []HeadFault `json:"-"` // invalid header lines, at most 20
 	TLS    *pki.TLS    `json:"-"` // nil for http
@@ -56,7 +56,7 @@ type Hop struct {
 	// must not be fetched; Refused then says why.
 	Target   diag.URL       `json:"-"`
 	Refused  *Error         `json:"-"`
-	Oddities input.Oddities `json:"-"` // of the Location
+	Oddities input.Oddities `json:"-"` // violations of RFC 3986 in Location
 	// After is the delay of a redirect in a document; 0 for HTTP redirects.
 	After time.Duration `json:"-"`
 }
@@ -73,7 +73,7 @@ type Timing struct {
 	Connect   time.Duration // until the connection was established
 	TLS       time.Duration // for the handshake
 	FirstByte time.Duration // from the request to the head of the answer
-	Total     time.Duration // of all that, and of the body
+	Total     time.Duration // all of these, and the body
 }
 
 // Final returns the hop at which the chain ended, or nil if it ended early.
