@@ -61,7 +61,7 @@ func TestBulk(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, domains, bytes.Count(text, []byte("\n")))
 	seen := map[string]bool{}
-	for _, name := range targetsOf(t, text) {
+	for _, name := range readTargets(t, text) {
 		require.False(t, seen[name], name)
 		seen[name] = true
 	}
