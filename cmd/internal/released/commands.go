@@ -51,5 +51,5 @@ func deprecated(t testing.TB, what, text string) {
 func Appended(earlier, line string) bool { return strings.HasPrefix(line, earlier+",") }
 
 // CommandsRemedy says what to do instead of removing a command or a flag.
-const CommandsRemedy = "A command or flag goes on working: hide it with MarkDeprecated or the field Deprecated, " +
+const CommandsRemedy = "A command or flag keeps working: hide it with MarkDeprecated or the field Deprecated, " +
 	"which name its replacement and the version that removes it."
