@@ -1,5 +1,5 @@
 // Package agent offers the diagnostics to AI agents as tools of the Model Context Protocol (MCP, revision 2025-11-25,
-// and those before and after it that the SDK speaks).
+// and the earlier and later ones that the SDK supports).
 //
 // An agent lists the tools, each with its schema, its price and when to use it, and calls them. Most answer with the
 // view of a report: the verdict, the facts, what to publish or do, as Markdown in a result of at most 4 KB. With full

@@ -68,7 +68,7 @@ type Target struct {
 	read   *view.View     // instead, where no endpoint is needed
 }
 
-// Parse determines what a word is. The error lists the possible forms.
+// Parse determines what a word is. The error is a *[diag.InputError] that lists the possible forms.
 func Parse(word string) (Target, error) {
 	text := strings.TrimSpace(word)
 	if t, ok := record(text); ok {
@@ -104,7 +104,8 @@ func Parse(word string) (Target, error) {
 	return Target{Kind: Domain, Text: name, Note: note}, nil
 }
 
-// ParseDomain determines the domain that a person enters: as such, or as an address of mail or of a page at one.
+// ParseDomain determines the domain that a person enters: as such, or as a mail address or URL at one. The error is a
+// *[diag.InputError].
 func ParseDomain(word string) (Target, error) {
 	if u, err := url.Parse(strings.TrimSpace(word)); err == nil && u.Host != "" {
 		word = u.Hostname()
@@ -291,7 +292,7 @@ func senders(r *spf.LookupReport) (list []string) {
 }
 
 // Content determines what a file contains: a message, a DMARC or TLS report, a signing request, a certificate, an
-// image or a record. The error lists these.
+// image or a record. The error is a *[diag.InputError] that lists these.
 func Content(data []byte) (Target, error) {
 	text := strings.TrimSpace(strings.TrimPrefix(string(data), "\ufeff"))
 	inside := expanded(data)
@@ -318,8 +319,8 @@ func Content(data []byte) (Target, error) {
 	case kind == "CERTIFICATE":
 		return file("certificats/bimi/parse", "pem", text)
 	case strings.HasSuffix(kind, "PRIVATE KEY"):
-		return Target{}, input.Invalid("target", "the file holds a private key, which belongs to nobody else: "+
-			"give the request or the certificate")
+		return Target{}, input.Invalid("target", "the file holds a private key, which must stay secret: "+
+			"give the signing request or the certificate")
 	case noRequest == nil:
 		return file("certificates/csr/parse", "csr", encoded())
 	case noCertificate == nil:

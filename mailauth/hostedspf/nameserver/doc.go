@@ -32,12 +32,13 @@
 //
 // # More than one server
 //
-// A zone should have two name servers in different networks (RFC 2182). Let secondaries fetch it from this one:
-// BIND, Knot DNS, NSD or a secondary DNS service. They are notified of each change (NOTIFY, RFC 1996) and transfer
-// the zone (AXFR, RFC 5936), signed with a shared key (TSIG, RFC 8945). New parts are served for minutes before the
-// records that name them, so that no resolver looks for a part at a server that does not have it yet; the store
-// remembers what was served, so a restart does not shorten that. Replaced parts are served for six hours: a
-// secondary that has not reached this server for more than four must stop answering.
+// A zone should have two name servers in different networks (RFC 2182). Let secondaries fetch it from this one: BIND,
+// Knot DNS, NSD or a secondary DNS service. They are notified of each change (NOTIFY, RFC 1996) and transfer the zone
+// (AXFR, RFC 5936), signed with a shared key (TSIG, RFC 8945). New parts are served for minutes before the records
+// that name them, so that no resolver looks for a part at a server that does not have it yet; the store remembers what
+// was served, so a restart does not shorten that. Replaced parts are served for six hours: take a secondary out of
+// service if it has not reached this server for more than four, since its records may then name parts that this server
+// no longer has.
 //
 // Secondaries cannot answer for sets of addresses. Profiles that need sets are not published in a zone that has
 // secondaries.
