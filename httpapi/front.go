@@ -21,8 +21,8 @@ type Front struct {
 	API   http.Handler            // answers requests to no part
 	Parts map[string]http.Handler // by the first word of the path, such as "dashboard"
 	Log   *slog.Logger            // receives panics; nil disables logging
-	// Requests bounds the concurrent requests of each network, of which a connection of HTTP/2 has many, except for
-	// peers in Exempt, as in a [Listener]. Nil means any number.
+	// Requests bounds the concurrent requests of each network, many of which can share an HTTP/2 connection, except
+	// for peers in Exempt, as in a [Listener]. Nil means any number.
 	Requests *metering.NetworkCount
 	Exempt   []netip.Prefix
 }

@@ -42,9 +42,9 @@ func (o *origins) add(k lineKey, first KeyID) {
 	o.first[k] = first
 }
 
-// Origin returns the id of the first key in the line of rotations that led to a key; of a key that is
-// no rotation, its own. What belongs to a key for longer than one secret lives is kept under that id,
-// so that it stays with the key's successors, and with the old key for as long as its grace lasts.
+// Origin returns the id of the first key in the line of rotations that led to a key; for a key that is not a rotation,
+// its own. What belongs to a key for longer than one secret lives is kept under that id, so that it stays with the
+// key's successors, and with the old key for as long as its grace lasts.
 //
 // The error is the store's or the context's, or says that a key of the line is missing or belongs to
 // another account, or that the line does not end within 4096 rotations.

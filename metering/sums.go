@@ -13,7 +13,7 @@ func (t Total) Plus(o Total) Total { return Total{t.Credits + o.Credits, t.Charg
 
 // Sums are the totals of charges, by each of three names. A name without a charge is missing.
 type Sums struct {
-	Last      int64               // the greatest Seq among them; what the call began behind where there is no charge
+	Last      int64               // the greatest Seq among them; After of the filter if there is no charge
 	Hours     map[time.Time]Total // by the hour in which they were completed: its beginning, in UTC; see [HourOf]
 	Endpoints map[string]Total
 	Keys      map[KeyID]Total

@@ -72,8 +72,8 @@ func putTerms(ctx context.Context, store Records, notes []Record) error {
 	return nil
 }
 
-// A TermsHistory is the records of TermsKind of some accounts. It knows of changes by [Admin.SetAccount]; after a
-// change by accounts alone it takes the new terms for those of old.
+// A TermsHistory is the records of TermsKind of some accounts. It records the changes that [Admin.SetAccount] makes;
+// after any other change, the new terms count for earlier months, too.
 type TermsHistory map[AccountID][]Record
 
 // ReadTerms reads the former terms of an account; those of all accounts for an empty id.

@@ -11,9 +11,9 @@ import (
 // pauseFactor is the multiple of the duration of a poll for which a [Worker] pauses after it.
 const pauseFactor = 3
 
-// A Worker runs jobs as they fall due: [Record]s by their Due, of which each is leased by moving its Due to the end of
-// a lease. The first to write that has it, so any number of workers may share a store; a node that has not written a
-// result when the lease ends counts as dead, and another does the job. Start and Interval are required.
+// A Worker runs jobs as they fall due: [Record]s by their Due. A worker leases a record by moving its Due to the end
+// of the lease. The first to write that gets it, so any number of workers may share a store; a node that has not
+// written a result when the lease ends counts as dead, and another does the job. Start and Interval are required.
 type Worker struct {
 	// Start finds the jobs that are due, starts each for which there is room by [Worker.Go], and returns how many it
 	// started. The jobs end with the second context.
@@ -22,7 +22,7 @@ type Worker struct {
 	Interval time.Duration // between polls
 	MaxPause time.Duration // after a poll that took long, so that a long queue costs a part of the time; 0 means none
 	Drain    time.Duration // how long jobs may go on after the context of Run has ended
-	Log      *slog.Logger  // nil means silence
+	Log      *slog.Logger  // nil disables logging
 
 	once sync.Once
 	log  *slog.Logger

@@ -58,7 +58,7 @@ type Config struct {
 	Budget    *budget.Budget   // of the server; nil means one of its own
 	Clock     func() time.Time // nil means time.Now
 	Doubt     func() error     // while it is an error, nothing is forgotten; nil: the clock is always believed
-	Log       *slog.Logger     // hears of internal errors; nil means silence
+	Log       *slog.Logger     // receives internal errors; nil disables logging
 
 	// Secure means that browsers reach the server by TLS, also if a proxy terminates it. Cookies depend on it.
 	Secure bool
@@ -68,7 +68,7 @@ type Config struct {
 	PublicURL string
 	// Mail sends sign-in links. Nil means that visitors cannot request one.
 	Mail func(ctx context.Context, to, subject, text string) error
-	// TrustedProxies are the peers whose X-Forwarded-For, Forwarded and TrustedUserHeader are believed.
+	// TrustedProxies are the peers whose X-Forwarded-For, Forwarded and TrustedUserHeader are trusted.
 	TrustedProxies []netip.Prefix
 	// TrustedUserHeader is the header in which such a proxy names the e-mail address of the member that it has let
 	// through. Empty means none.

@@ -76,11 +76,12 @@ type Config struct {
 	TLS *tls.Config
 	// Budget bounds connections, messages and addresses, in all and for each network. Nil means one of its own.
 	Budget *budget.Budget
-	// TrustedProxies are the peers that are believed whose request they pass on, for the limit of addresses.
+	// TrustedProxies are the peers whose X-Forwarded-For and Forwarded headers are trusted, for the limit of
+	// addresses.
 	TrustedProxies []netip.Prefix
 	// Clock returns the time. Nil means time.Now.
 	Clock func() time.Time
-	// Log hears of faults of the server, not of messages. Nil means silence.
+	// Log receives faults of the server, not of messages. Nil disables logging.
 	Log *slog.Logger
 }
 

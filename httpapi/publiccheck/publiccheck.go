@@ -37,14 +37,15 @@ type Config struct {
 	API *httpapi.API
 	// Budget bounds the checks, in all and for each network. Nil means one of its own.
 	Budget *budget.Budget
-	// TrustedProxies are the peers that are believed whose request they pass on, for the bounds of networks.
+	// TrustedProxies are the peers whose X-Forwarded-For and Forwarded headers are trusted, for the bounds of
+	// networks.
 	TrustedProxies []netip.Prefix
 	// PublicURL is the server's URL for browsers, an origin that forms may come from, as in a dashboard. Empty means
 	// the host of the request alone.
 	PublicURL string
 	// Clock returns the time. Nil means time.Now.
 	Clock func() time.Time
-	// Log receives faults of the server. Nil means none.
+	// Log receives faults of the server. Nil disables logging.
 	Log *slog.Logger
 }
 

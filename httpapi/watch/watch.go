@@ -34,7 +34,7 @@ type Config struct {
 	Clock func() time.Time // nil means time.Now
 	// Doubt returns why the clock may be wrong. Meanwhile no history is removed. Nil means that it is trusted.
 	Doubt     func() error
-	Log       *slog.Logger // nil means silence
+	Log       *slog.Logger // nil disables logging
 	PublicURL string       // where people reach the dashboard, to which events link; without it they link to nothing
 	Running   int          // concurrent runs on this node; 0 means 16, of which an account has at most a quarter
 	// Observe, if set, is called after each run with how it ended: "ok", "waiting" or "lost". It must not block.

@@ -9,8 +9,8 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// Suspend refuses new charges of an account from now on; paid results stay readable. An account that is suspended
-// stays so, for the reason that it has.
+// Suspend refuses new charges of an account from now on; paid results stay readable. An account that is already
+// suspended keeps its reason.
 func (b Billing) Suspend(ctx context.Context, account metering.AccountID, reason string) (metering.Account, error) {
 	return b.setSuspension(ctx, account, Note{Action: AccountSuspended, Reason: reason})
 }

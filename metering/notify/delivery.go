@@ -19,7 +19,7 @@ type DeliveryState string
 const (
 	Pending         DeliveryState = "pending"          // not tried yet
 	Delivered       DeliveryState = "delivered"        // accepted by the receiver
-	RetryScheduled  DeliveryState = "retry_scheduled"  // tried in vain; for a day also after the last attempt
+	RetryScheduled  DeliveryState = "retry_scheduled"  // failed so far; for a day also after the last attempt
 	failedPermanent DeliveryState = "failed_permanent" // permanently rejected, or the channel no longer exists
 	failedExhausted DeliveryState = "failed_exhausted" // tried in vain, for a day and more
 )
@@ -221,9 +221,9 @@ func (d Delivery) ReplayableUntil() time.Time {
 // maxReplayed bounds the deliveries of one [Channels.ReplaySince].
 const maxReplayed = 1000
 
-// ReplaySince sends again to a channel what has not arrived there since a time: each event once, of which no delivery
-// has been accepted or is under way. It returns the new deliveries, the oldest event first, at most 1000; a second call
-// goes on, as far as the account may have as many tests and replays within a day.
+// ReplaySince sends again to a channel what has not arrived there since a time: each event once, unless a delivery of
+// it has been accepted or is under way. It returns the new deliveries, the oldest event first, at most 1000; a second
+// call continues, within the daily limit of tests and replays of the account.
 func (c Channels) ReplaySince(
 	ctx context.Context, account metering.AccountID, channel string, since time.Time,
 ) ([]Delivery, error) {

@@ -95,7 +95,7 @@ const secretPrefix = "whsec_"
 var errSecret = errors.New("not a signing secret: whsec_ and base64 of 24 to 64 bytes")
 
 // A Secret signs deliveries to a webhook: "whsec_" and base64 of 24 to 64 bytes, as in Standard Webhooks. Printing or
-// marshaling one yields a redacted text; only [Secret.Reveal] returns it. The zero Secret is no secret.
+// marshaling one yields a redacted text; only [Secret.Reveal] returns it. The zero Secret is empty.
 type Secret struct {
 	// A pointer to a string, because fmt prints the fields of an unexported field without asking their methods:
 	// it then finds an address. Of a pointer to a slice it would print the bytes.

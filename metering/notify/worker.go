@@ -47,7 +47,7 @@ type Worker struct {
 	Mail *MailServer
 
 	Clock      func() time.Time // nil means time.Now
-	Log        *slog.Logger     // nil means silence
+	Log        *slog.Logger     // nil disables logging
 	Running    int              // attempts at once; 0 means 64; an account has a quarter of them
 	PerChannel int              // attempts at once to one channel; 0 means 4
 	// Observe, if set, is called after each attempt, for metrics. It must not block.

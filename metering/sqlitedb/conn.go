@@ -77,7 +77,7 @@ func scan(stmt *sqlite.Stmt, column int, v reflect.Value) {
 }
 
 // Args binds the parameters of a statement in their order: texts, numbers, booleans, bytes and instants (as
-// microseconds since 1970), and pointers to them, of which nil is NULL, and so is one to the zero time.
+// microseconds since 1970), and pointers to them; nil and a pointer to the zero time are NULL.
 func Args(values ...any) func(*sqlite.Stmt) {
 	return func(stmt *sqlite.Stmt) {
 		for i, value := range values {
