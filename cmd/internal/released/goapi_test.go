@@ -186,7 +186,7 @@ func (r renderer) declared(o *types.TypeName) (lines []string) {
 			if _, ok := f.Signature().Recv().Type().(*types.Pointer); ok {
 				receiver = "*" + name
 			}
-			lines = append(lines, "method ("+receiver+") "+f.Name()+r.signature(f.Signature()))
+			lines = append(lines, "method "+receiver+"."+f.Name()+r.signature(f.Signature()))
 		}
 	}
 	return lines

@@ -97,8 +97,10 @@ func sorted(lines []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(lines)))
 }
 
-// maxShown is how many lines a failure shows.
-const maxShown = 20
+const (
+	maxShown   = 40 // how many lines a failure shows
+	maxInstead = 2  // of more lines about the same, such as values, none is what took the place of another
+)
 
 // compare returns what is wrong with the lines of a version after those recorded, or "".
 func (l List) compare(version, recorded, changelog string) string {
@@ -128,21 +130,23 @@ func (l List) compare(version, recorded, changelog string) string {
 
 // gone lists the recorded lines that nothing keeps, each followed by what probably took its place.
 func (l List) gone(recorded string) (lines []string) {
+	before := strings.Split(strings.TrimSuffix(recorded, "\n"), "\n")
 	today := map[string][]string{} // by subject
 	for _, line := range sorted(slices.Concat(l.Lines, l.Also)) {
 		subject, _ := cut(line)
 		today[subject] = append(today[subject], line)
 	}
-	for line := range strings.Lines(recorded) {
-		line = strings.TrimSuffix(line, "\n")
+	for _, line := range before {
 		subject, _ := cut(line)
 		kept := func(now string) bool { return now == line || l.Widened != nil && l.Widened(line, now) }
-		if strings.HasPrefix(line, "#") || slices.ContainsFunc(today[subject], kept) {
+		if line == "" || strings.HasPrefix(line, "#") || slices.ContainsFunc(today[subject], kept) {
 			continue
 		}
 		text := "\t- " + line
-		for _, now := range today[subject][:min(len(today[subject]), 3)] {
-			text += "\n\t+ " + now
+		for _, now := range today[subject] {
+			if len(today[subject]) <= maxInstead && !slices.Contains(before, now) {
+				text += "\n\t+ " + now
+			}
 		}
 		lines = append(lines, text)
 	}
