@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/diagkit/diagkit/diag"
+	_ "github.com/diagkit/diagkit/diag/diagtest" // its flag -update
 )
 
 // What a list allows and refuses, of a development version, a patch release and a minor one.
