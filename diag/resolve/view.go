@@ -56,7 +56,7 @@ func (r *Report) View() *view.View {
 		view.TextIf(r.Resolver.Transport != "", " over "+strings.ToUpper(string(r.Resolver.Transport)))+
 		view.TextIf(r.TruncatedOverUDP, ", as the answer did not fit into UDP")+fmt.Sprintf(", %d ms", r.LatencyMS))
 	if r.NSID != nil {
-		v.Fact("nsid", cmp.Or(*r.NSID, "none: the server gave no reason"))
+		v.Fact("nsid", cmp.Or(*r.NSID, "none: the server sent no identifier"))
 	}
 	v.Fact("dnssec", string(r.DNSSEC), "resolve.dnssec")
 	r.draw(v)
