@@ -62,6 +62,13 @@ func (a *app) checkCommand(ep httpapi.Endpoint, global *pflag.FlagSet) *cobra.Co
 		switch {
 		case a.batch.file == "" && a.line != nil:
 			return a.answerQuestions(cmd.Context(), values)
+		case a.batch.file == "" && ep.Name() == "dkim/lookup" && len(*values["selector"]) == 0 &&
+			len(args)+len(*values["domain"]) == 1:
+			body, err := a.requestBody(params, values, args)
+			if err != nil {
+				return err
+			}
+			return a.checkCommonSelectors(cmd.Context(), ep, body)
 		case a.batch.file == "":
 			body, err := a.completeBody(ep, values, args)
 			if err != nil {
@@ -140,11 +147,7 @@ func checkRequired(ep httpapi.Endpoint, params []httpapi.Param, values map[strin
 	if missing == "" || len(words) < 4 {
 		return nil
 	}
-	hint := ""
-	if ep.Name() == "dkim/lookup" {
-		hint = "; diag " + words[2] + " --only mail checks the common selectors"
-	}
-	return usagef("%s: is required, as in: %s%s", missing, strings.Join(words, " "), hint)
+	return usagef("%s: is required, as in: %s", missing, strings.Join(words, " "))
 }
 
 // choices lists the values of a field that has but a few.

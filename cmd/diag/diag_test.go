@@ -166,8 +166,7 @@ func TestArgumentsThatAreMissing(t *testing.T) {
 		{[]string{"dkim", "example.com", ""}, "selector: is required"},
 		{[]string{"csr", ""}, "csr: is required"},
 		{[]string{"report", ""}, "xml: is required"},
-		{[]string{"dkim", "example.com"}, "selector: is required, as in: diag dkim example.com s1; diag example.com --only mail " +
-			"checks the common selectors"},
+		{[]string{"dkim", "example..com"}, `domain: "example..com" is not a domain name: it has an empty label`},
 		{[]string{"regex", "a+"}, "text: is required, as in: diag regex a+ postmaster@example.com"},
 	} {
 		s := newSession(nil)

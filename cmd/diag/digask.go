@@ -84,14 +84,21 @@ func (a *app) answerQuestions(ctx context.Context, values map[string]*[]string) 
 		}
 		requests = append(requests, r)
 	}
+	if len(requests) > 1 {
+		if err := setSubjects(requests); err != nil {
+			return err
+		}
+	}
+	return a.answerRequests(ctx, requests)
+}
+
+// answerRequests prints the answers to requests, one after the other.
+func (a *app) answerRequests(ctx context.Context, requests []digRequest) error {
 	if len(requests) == 1 {
 		return a.checkAt(ctx, requests[0].ep, requests[0].body, requests[0].servers)
 	}
 	if a.formats.html || a.formats.svg || a.zone.annotate != "" {
 		return usagef("--html, --svg and --annotate are for one question, not %d", len(requests))
-	}
-	if err := setSubjects(requests); err != nil {
-		return err
 	}
 	a.multi = new(multiAnswer)
 	codes, failed := []int{}, 0
