@@ -65,7 +65,7 @@ func TestZone(t *testing.T) {
 		{"formats", "example.com --json --annotate github", exitUsage, "", "excludes other formats"},
 		{"format", "example.com --annotate svn", exitUsage, "", "not github or gitlab"},
 		{"DS alone", "zone example.com --ds x", exitUsage, "", "--ds needs --ns"},
-		{"no server", "zone example.com --ns ns1.example.com/y", exitUsage, "", "is no address"},
+		{"no server", "zone example.com --ns ns1.example.com/y", exitUsage, "", "is not an address"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newSession(w)
