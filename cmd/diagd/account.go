@@ -293,6 +293,9 @@ func (a *app) showUsage(
 		t.row("plan", v.Plan)
 		t.row("used", fmt.Sprintf("%d of %d credits in %d charges", v.Used, v.Limit, v.Charges))
 		for _, sums := range [][]billing.Sum{v.ByEndpoint, v.ByKey} {
+			if len(sums) == 0 {
+				continue
+			}
 			t.row()
 			rows("CREDITS, CHARGES, BY", sums, func(s billing.Sum) []any { return []any{s.Credits, s.Charges, s.Name} })(t)
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/phrase"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
 	"github.com/spf13/cobra"
@@ -77,7 +78,8 @@ func newAuditView(audit metering.Audit) auditView {
 }
 
 func (v auditView) rows(t *table) {
-	t.row(fmt.Sprintf("%d credits in %d charges of %d accounts", v.Credits, v.Entries, v.Accounts))
+	t.row(phrase.Count(v.Credits, "credit") + " in " + phrase.Count(v.Entries, "charge") + " of " +
+		phrase.Count(v.Accounts, "account"))
 	if v.Unproven > 0 {
 		t.row(fmt.Sprintf("%d charges are not proven by a chain: they are older than the chain, or a part of their "+
 			"month was pruned", v.Unproven))

@@ -132,6 +132,7 @@ func TestConfigCheckHidesSecrets(t *testing.T) {
 func TestConfigCheckFaults(t *testing.T) {
 	for _, c := range []struct{ args, setting, fault string }{
 		{"--biller=http://x", "biller", "must be file:DIR, an https://… URL or stripe"},
+		{"--mail-from=a@example.com", "mail-from", "needs --mail-server, the server to submit mail to"},
 		{"--data=/does/not/exist", "data", "stat /does/not/exist: no such file or directory"},
 		{"--trusted-proxies=0.0.0.0/0", "trusted-proxies", "0.0.0.0/0 includes all clients, which could then claim any address; name your proxies"},
 		{"--trusted-proxies=10.0.0.0/8,::/0", "trusted-proxies", "::/0 includes all clients, which could then claim any address; name your proxies"},

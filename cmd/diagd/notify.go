@@ -36,6 +36,9 @@ func (f *mailFlags) add(fs *pflag.FlagSet) {
 // parse returns nil without a server.
 func (f *mailFlags) parse() (*notify.MailServer, error) {
 	if f.server == "" {
+		if f.from != "" {
+			return nil, usagef("--mail-from: needs --mail-server, the server to submit mail to")
+		}
 		return nil, nil
 	}
 	s, err := notify.ParseMailServer(f.server, f.from)
