@@ -108,7 +108,7 @@ func TestAddressThatCannotBeRead(t *testing.T) {
 	for _, header := range []string{"unknown", "[2001:db8::9", "203.0.113.9:4711"} {
 		r := a.post("/x", `{}`, append(good, "X-Forwarded-For", header)...)
 		require.Equal(t, 403, r.Code, header)
-		require.Equal(t, ipNotAllowed, r.problem().Code, header)
+		require.Equal(t, IPNotAllowed, r.problem().Code, header)
 		a.clock.Advance(time30)
 	}
 	require.Equal(t, 200, a.post("/x", `{}`, append(good, "X-Forwarded-For", "[2001:db8::9]:4711")...).Code)

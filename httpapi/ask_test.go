@@ -73,7 +73,7 @@ func TestAsk(t *testing.T) {
 	_, err = asked.Ask(t.Context(), key.ID, mail, []byte(`{"domain":"example.com"}`))
 	p, ok := errors.AsType[*Problem](err)
 	require.True(t, ok, err)
-	assert.Equal(t, insufficientScope, p.Code)
+	assert.Equal(t, InsufficientScope, p.Code)
 
 	_, err = a.admin.RevokeKey(t.Context(), key.ID, "")
 	require.NoError(t, err)

@@ -125,7 +125,7 @@ func (s *scenario) play(t *testing.T, st step) {
 			s.clock.Advance(time.Minute) // the free plan's bucket is small
 		}
 		s.clock.Advance(time.Minute)
-		require.Equal(t, quotaExceeded, s.post("/resolve", "{}").problem().Code)
+		require.Equal(t, QuotaExceeded, s.post("/resolve", "{}").problem().Code)
 	case "revoke":
 		_, err := s.admin.RevokeKey(t.Context(), s.key.ID, "")
 		require.NoError(t, err)

@@ -107,7 +107,7 @@ func TestParametersAreMetered(t *testing.T) {
 
 	_, reader := a.newKey(metering.MailRead)
 	p := a.post("/books/b1/lend", "", "Authorization", "Bearer "+reader).problem()
-	require.Equal(t, insufficientScope, p.Code)
+	require.Equal(t, InsufficientScope, p.Code)
 	require.Equal(t, "mail:write", p.Details.Required)
 	require.Equal(t, 401, a.get("/books", "Authorization", "Bearer x").Code)
 	require.Equal(t, 401, a.get("/books?nonsense", "Authorization", "Bearer x").Code, "the key comes first")

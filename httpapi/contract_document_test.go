@@ -87,8 +87,8 @@ func TestContractErrorsAndHeaders(t *testing.T) {
 		InvalidRequest: {reasonMalformed, reasonInvalid, reasonUnknown, reasonMissing, reasonNotFound, reasonMethod, reasonTooLarge,
 			reasonBodyTimeout,
 			reasonMediaType, reasonIdempotency},
-		internalError:       {reasonInternal, reasonUnavailable, reasonTimeout, reasonOverloaded},
-		idempotencyConflict: {reasonBodyMismatch, reasonInFlight, reasonReplyGone},
+		InternalError:       {reasonInternal, reasonUnavailable, reasonTimeout, reasonOverloaded},
+		IdempotencyConflict: {reasonBodyMismatch, reasonInFlight, reasonReplyGone},
 	} {
 		for _, reason := range reasons {
 			require.Contains(t, row(code), "`"+reason+"`")

@@ -212,16 +212,16 @@ type Location string
 
 // The locations.
 const (
-	inBody  Location = "body"  // a member of the JSON object
-	inQuery Location = "query" // a parameter behind the question mark
+	InBody  Location = "body"  // a member of the JSON object
+	InQuery Location = "query" // a parameter behind the question mark
 	InPath  Location = "path"  // a segment of the path, {name} in the table
 )
 
 func locationOf(sf reflect.StructField) Location {
 	switch p := Location(sf.Tag.Get("in")); p {
 	case "":
-		return inBody
-	case inQuery, InPath:
+		return InBody
+	case InQuery, InPath:
 		return p
 	default:
 		panic(fmt.Sprintf("httpapi: field %s: a request has no place %q", sf.Name, p))
@@ -243,7 +243,7 @@ func requestFieldsOf(t reflect.Type) *requestFields {
 		return p.(*requestFields)
 	}
 	all := objectOf(t)
-	p := &requestFields{path: all.in(InPath), query: all.in(inQuery), body: all.in(inBody), kinds: map[*field][]string{}}
+	p := &requestFields{path: all.in(InPath), query: all.in(InQuery), body: all.in(InBody), kinds: map[*field][]string{}}
 	for _, f := range append(slices.Clone(p.path.fields), p.query.fields...) {
 		param := paramOf(f)
 		if param.List || slices.Contains(param.Kinds, "object") {

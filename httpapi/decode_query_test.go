@@ -241,8 +241,8 @@ func TestRunWithParameters(t *testing.T) {
 	for _, p := range rows[3].Params() {
 		places[p.Name] = p.In
 	}
-	require.Equal(t, map[string]Location{"id": InPath, "days": inBody, "to": inBody}, places)
-	require.Equal(t, inQuery, rows[0].Params()[0].In)
+	require.Equal(t, map[string]Location{"id": InPath, "days": InBody, "to": InBody}, places)
+	require.Equal(t, InQuery, rows[0].Params()[0].In)
 }
 
 // A query and its encoding are equivalent; and no query panics.

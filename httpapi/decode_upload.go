@@ -41,12 +41,12 @@ func (op Operation) acceptUpload(name string, maxBytes int64, media ...string) O
 // check sorts the fields of a request, and panics where a form or a query cannot carry them.
 func (u *upload) check(t reflect.Type) {
 	o := objectOf(t)
-	if f := o.byName[u.field]; f == nil || f.typ != byteListType || f.location != inBody {
+	if f := o.byName[u.field]; f == nil || f.typ != byteListType || f.location != InBody {
 		panic(fmt.Sprintf("httpapi: an upload needs a field %s in the body, of bytes", u.field))
 	}
 	for _, f := range o.fields {
 		p := paramOf(f)
-		if p.List || slices.Contains(p.Kinds, "object") || f.location != inBody {
+		if p.List || slices.Contains(p.Kinds, "object") || f.location != InBody {
 			panic(fmt.Sprintf("httpapi: field %s: a form carries one text of the body, no list and no object", f.name))
 		}
 		u.kinds[f] = p.Kinds

@@ -61,7 +61,7 @@ func TestScopeTransition(t *testing.T) {
 	t.Run("neither scope", func(t *testing.T) {
 		_, a.secret = a.newKey(metering.DNSRead, metering.MailWrite)
 		p := a.post("/dated", "{}").problem()
-		require.Equal(t, insufficientScope, p.Code)
+		require.Equal(t, InsufficientScope, p.Code)
 		require.Equal(t, "web:read", p.Details.Required)
 	})
 	t.Run("described", func(t *testing.T) {

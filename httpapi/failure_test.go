@@ -154,7 +154,7 @@ func TestStoreUnavailable(t *testing.T) {
 			r := a.post("/x", `{"text":"a"}`)
 			require.Equal(t, 503, r.Code)
 			require.Equal(t, decimal(storeRetry), r.header("Retry-After"))
-			require.Equal(t, internalError, r.problem().Code)
+			require.Equal(t, InternalError, r.problem().Code)
 			require.Equal(t, reasonInternal, r.problem().Details.Reason)
 			require.NotContains(t, r.Body.String(), "disk")
 			require.Contains(t, a.log.String(), "disk is full")
@@ -221,7 +221,7 @@ func TestRepetitionAfterRotation(t *testing.T) {
 	for _, path := range []string{"/secret", "/large"} {
 		r := a.post(path, `{"text":"a"}`, "Idempotency-Key", "key-for-"+path)
 		require.Equal(t, 409, r.Code, path)
-		require.Equal(t, idempotencyConflict, r.problem().Code)
+		require.Equal(t, IdempotencyConflict, r.problem().Code)
 		require.Equal(t, reasonReplyGone, r.problem().Details.Reason)
 	}
 	require.Equal(t, used, a.used())

@@ -52,7 +52,7 @@ func TestFrontOfPanics(t *testing.T) {
 	front.ServeHTTP(w, httptest.NewRequest("GET", "/early/x", nil))
 	var p Problem
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &p))
-	require.Equal(t, []any{500, internalError, "internal error"}, []any{w.Code, p.Code, p.Message})
+	require.Equal(t, []any{500, InternalError, "internal error"}, []any{w.Code, p.Code, p.Message})
 	require.Equal(t, w.Header().Get("X-Request-Id"), p.RequestID)
 	require.Contains(t, log.String(), p.RequestID)
 	require.Contains(t, log.String(), "index out of range")

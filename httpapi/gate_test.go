@@ -65,14 +65,14 @@ func TestRefusals(t *testing.T) {
 		code             ErrorCode
 		reason           string
 	}{
-		{"no header", "/text/lower", `{}`, []string{"Authorization", ""}, 401, invalidAPIKey, ""},
-		{"basic", "/text/lower", `{}`, []string{"Authorization", "Basic eDp5"}, 401, invalidAPIKey, ""},
-		{"malformed", "/text/lower", `{}`, []string{"Authorization", "Bearer nonsense"}, 401, invalidAPIKey, ""},
-		{"mistyped", "/text/lower", `{}`, []string{"Authorization", "Bearer " + mistyped}, 401, invalidAPIKey, ""},
-		{"revoked", "/text/lower", `{}`, []string{"Authorization", "Bearer " + revokedSecret}, 401, revokedAPIKey, ""},
-		{"expired", "/text/lower", `{}`, []string{"Authorization", "Bearer " + expiredSecret.Reveal()}, 401, expiredAPIKey, ""},
-		{"address", "/text/lower", `{}`, []string{"Authorization", "Bearer " + listed.Reveal()}, 403, ipNotAllowed, ""},
-		{"scope", "/text/lower", `{}`, []string{"Authorization", "Bearer " + mailOnly}, 403, insufficientScope, ""},
+		{"no header", "/text/lower", `{}`, []string{"Authorization", ""}, 401, InvalidAPIKey, ""},
+		{"basic", "/text/lower", `{}`, []string{"Authorization", "Basic eDp5"}, 401, InvalidAPIKey, ""},
+		{"malformed", "/text/lower", `{}`, []string{"Authorization", "Bearer nonsense"}, 401, InvalidAPIKey, ""},
+		{"mistyped", "/text/lower", `{}`, []string{"Authorization", "Bearer " + mistyped}, 401, InvalidAPIKey, ""},
+		{"revoked", "/text/lower", `{}`, []string{"Authorization", "Bearer " + revokedSecret}, 401, RevokedAPIKey, ""},
+		{"expired", "/text/lower", `{}`, []string{"Authorization", "Bearer " + expiredSecret.Reveal()}, 401, ExpiredAPIKey, ""},
+		{"address", "/text/lower", `{}`, []string{"Authorization", "Bearer " + listed.Reveal()}, 403, IPNotAllowed, ""},
+		{"scope", "/text/lower", `{}`, []string{"Authorization", "Bearer " + mailOnly}, 403, InsufficientScope, ""},
 		{"path", "/text/nothing", `{}`, nil, 404, InvalidRequest, reasonNotFound},
 		{"slash in disguise", "/text%2flower", `{"text":"A"}`, nil, 404, InvalidRequest, reasonNotFound},
 		{"unclean path", "//text/lower", `{}`, nil, 404, InvalidRequest, reasonNotFound},
@@ -209,7 +209,7 @@ func TestQuota(t *testing.T) {
 	r := a.post("/seven", `{}`)
 	p := r.problem()
 	require.Equal(t, 403, r.Code)
-	require.Equal(t, quotaExceeded, p.Code)
+	require.Equal(t, QuotaExceeded, p.Code)
 	require.Contains(t, p.Message, "larger plan")
 	require.Equal(t, ProblemDetails{Reason: "allowance_used", ResetsAt: new(metering.PeriodOf(a.clock.Now()).End()), Tier: "free", Limit: new(int64(30)), Current: new(int64(28)), Requested: new(int64(7))}, p.Details)
 	require.Equal(t, "30", r.header("X-Credits-Limit"))
@@ -244,7 +244,7 @@ func TestQuotaOfOverage(t *testing.T) {
 	require.Equal(t, 200, a.post("/big", `{}`).Code)
 	require.Equal(t, 200, a.post("/nine", `{}`).Code)
 	p := a.post("/seven", `{}`).problem()
-	require.Equal(t, quotaExceeded, p.Code)
+	require.Equal(t, QuotaExceeded, p.Code)
 	require.Equal(t, new(int64(7)), p.Details.Requested)
 	require.Equal(t, int64(50_009), *p.Details.Current)
 }
@@ -261,7 +261,7 @@ func TestSuspended(t *testing.T) {
 	r := a.post("/one", `{}`)
 	require.Equal(t, 403, r.Code)
 	p := r.problem()
-	require.Equal(t, quotaExceeded, p.Code)
+	require.Equal(t, QuotaExceeded, p.Code)
 	require.Equal(t, ProblemDetails{
 		Tier: "pack", Limit: new(int64(50_000)), Current: new(int64(1)), Reason: "suspended",
 	}, p.Details)
@@ -322,7 +322,7 @@ func TestGuessesDoNotLockOut(t *testing.T) {
 	for range 100 {
 		codes[a.post("/one", `{}`, "Authorization", "Bearer "+secret).problem().Code]++
 	}
-	require.Equal(t, map[ErrorCode]int{revokedAPIKey: 2, rateLimited: 98}, codes, "one more than before it was known")
+	require.Equal(t, map[ErrorCode]int{RevokedAPIKey: 2, RateLimited: 98}, codes, "one more than before it was known")
 	for range 8 {
 		require.Equal(t, 200, a.post("/one", `{}`).Code)
 	}
@@ -355,7 +355,7 @@ func TestRevocationHoldsAtOnce(t *testing.T) {
 		require.Equal(t, 200, a.post("/x", `{}`, "Authorization", "Bearer "+secret).Code)
 		_, err := a.admin.RevokeKey(t.Context(), key.ID, metering.RevokedLeak)
 		require.NoError(t, err)
-		require.Equal(t, revokedAPIKey, a.post("/x", `{}`, "Authorization", "Bearer "+secret).problem().Code)
+		require.Equal(t, RevokedAPIKey, a.post("/x", `{}`, "Authorization", "Bearer "+secret).problem().Code)
 	}
 }
 

@@ -60,14 +60,14 @@ func TestGuard(t *testing.T) {
 	_, mail := a.newKey(metering.MailRead)
 	w = ask(mail, `{"text":"ab"}`)
 	assert.Equal(t, http.StatusTeapot, w.Code)
-	assert.Contains(t, w.Body.String(), string(insufficientScope))
+	assert.Contains(t, w.Body.String(), string(InsufficientScope))
 	assert.EqualValues(t, upper.Credits, a.used())
 	assert.Zero(t, api.server.Budget.Forms.Held())
 
 	_, err := api.Forward(t.Context(), httptest.NewRequest(http.MethodPost, "/", nil), upper, []byte(`{"text":"ab"}`))
 	refused, ok := errors.AsType[*Problem](err)
 	require.True(t, ok, err)
-	assert.Equal(t, invalidAPIKey, refused.Code)
+	assert.Equal(t, InvalidAPIKey, refused.Code)
 }
 
 // A code, the beginning of some, and one that is misspelt.

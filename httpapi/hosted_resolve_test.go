@@ -136,7 +136,7 @@ func TestWhoMayResolve(t *testing.T) {
 	s := newResolving(t)
 	_, reader := s.newKey(metering.MailRead)
 	r := s.resolve("Authorization", "Bearer "+reader)
-	require.Equal(t, insufficientScope, r.problem().Code)
+	require.Equal(t, InsufficientScope, r.problem().Code)
 	require.Equal(t, "mail:write", r.problem().Details.Required)
 	_, stranger := s.newKey(metering.MailRead, metering.MailWrite)
 	require.Equal(t, 404, s.resolve("Authorization", "Bearer "+stranger).Code)

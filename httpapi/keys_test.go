@@ -41,41 +41,41 @@ func TestKeysOverTime(t *testing.T) {
 		{"grace", 0, []act{
 			{what: "rotate", grace: day},
 			try(0, 0, ""), try(0, 1, ""), try(day-justBelow, 0, ""),
-			try(day, 0, revokedAPIKey), try(day, 1, ""), try(40*day, 0, revokedAPIKey), try(40*day, 1, ""),
+			try(day, 0, RevokedAPIKey), try(day, 1, ""), try(40*day, 0, RevokedAPIKey), try(40*day, 1, ""),
 		}},
-		{"no grace", 0, []act{{what: "rotate"}, try(0, 0, revokedAPIKey), try(0, 1, "")}},
+		{"no grace", 0, []act{{what: "rotate"}, try(0, 0, RevokedAPIKey), try(0, 1, "")}},
 		{"longest grace", 0, []act{
 			{what: "rotate", grace: metering.MaxGrace},
-			try(30*day-justBelow, 0, ""), try(30*day, 0, revokedAPIKey), try(30*day, 1, ""),
+			try(30*day-justBelow, 0, ""), try(30*day, 0, RevokedAPIKey), try(30*day, 1, ""),
 		}},
 		{"chain", 0, []act{
 			{what: "rotate", grace: 3 * day},
 			{at: day, what: "rotate", key: 1, grace: day},
 			{at: day, what: "rotate", key: 2, grace: 0},
-			try(day, 0, ""), try(day, 1, ""), try(day, 2, revokedAPIKey), try(day, 3, ""),
-			try(2*day-justBelow, 1, ""), try(2*day, 1, revokedAPIKey), try(2*day, 0, ""),
-			try(3*day-justBelow, 0, ""), try(3*day, 0, revokedAPIKey), try(3*day, 3, ""),
+			try(day, 0, ""), try(day, 1, ""), try(day, 2, RevokedAPIKey), try(day, 3, ""),
+			try(2*day-justBelow, 1, ""), try(2*day, 1, RevokedAPIKey), try(2*day, 0, ""),
+			try(3*day-justBelow, 0, ""), try(3*day, 0, RevokedAPIKey), try(3*day, 3, ""),
 		}},
-		{"expiry", day, []act{try(day-justBelow, 0, ""), try(day, 0, expiredAPIKey), try(2*day, 0, expiredAPIKey)}},
+		{"expiry", day, []act{try(day-justBelow, 0, ""), try(day, 0, ExpiredAPIKey), try(2*day, 0, ExpiredAPIKey)}},
 		{"expiry during grace", day, []act{
 			{what: "rotate", grace: 2 * day},
 			try(day-justBelow, 0, ""), try(day-justBelow, 1, ""),
-			try(day, 0, expiredAPIKey), try(day, 1, expiredAPIKey), // the successor has the same expiry
-			try(2*day, 0, revokedAPIKey), try(2*day, 1, expiredAPIKey),
+			try(day, 0, ExpiredAPIKey), try(day, 1, ExpiredAPIKey), // the successor has the same expiry
+			try(2*day, 0, RevokedAPIKey), try(2*day, 1, ExpiredAPIKey),
 		}},
 		{"expiry after grace", 2 * day, []act{
 			{what: "rotate", grace: day},
-			try(day, 0, revokedAPIKey), try(day, 1, ""), try(2*day, 0, revokedAPIKey), try(2*day, 1, expiredAPIKey),
+			try(day, 0, RevokedAPIKey), try(day, 1, ""), try(2*day, 0, RevokedAPIKey), try(2*day, 1, ExpiredAPIKey),
 		}},
 		{"revoked during grace", 0, []act{
 			{what: "rotate", grace: 2 * day},
-			try(day, 0, ""), {at: day, what: "revoke"}, try(day, 0, revokedAPIKey), try(day, 1, ""),
+			try(day, 0, ""), {at: day, what: "revoke"}, try(day, 0, RevokedAPIKey), try(day, 1, ""),
 		}},
 		{"successor revoked during grace", 0, []act{
 			{what: "rotate", grace: 2 * day},
-			{at: day, what: "revoke", key: 1}, try(day, 1, revokedAPIKey), try(day, 0, ""), try(2*day, 0, revokedAPIKey),
+			{at: day, what: "revoke", key: 1}, try(day, 1, RevokedAPIKey), try(day, 0, ""), try(2*day, 0, RevokedAPIKey),
 		}},
-		{"revoked, then expired", day, []act{{what: "revoke"}, try(0, 0, revokedAPIKey), try(day, 0, revokedAPIKey)}},
+		{"revoked, then expired", day, []act{{what: "revoke"}, try(0, 0, RevokedAPIKey), try(day, 0, RevokedAPIKey)}},
 	} {
 		for name, open := range map[string]opener{"memory": inMemory, "SQLite": inNewFile} {
 			t.Run(tt.name+" in "+name, func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestAllowlist(t *testing.T) {
 				assert.Equal(t, 200, r.Code, "%s", r.Body)
 				return
 			}
-			assert.Equal(t, ipNotAllowed, r.problem().Code)
+			assert.Equal(t, IPNotAllowed, r.problem().Code)
 			assert.Zero(t, a.used())
 		})
 	}

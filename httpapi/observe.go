@@ -54,7 +54,7 @@ func (o *Observation) observe(p *Problem) {
 			o.Message += " (and " + decimal(int64(n)) + " more)"
 		}
 		o.Message = withoutValues(o.Message)
-	} else if p.Code == internalError {
+	} else if p.Code == InternalError {
 		o.Message = withoutValues(o.Message) // which may name a server of the domain
 	}
 	o.Message = phrase.Clip(o.Message, maxObservedMessage)

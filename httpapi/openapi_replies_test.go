@@ -26,7 +26,7 @@ func TestProblemExamples(t *testing.T) {
 			require.Contains(t, r.codes, p.Code)
 			validate(t, s, []byte(toJSON(t, p)))
 			require.Contains(t, []string{string(p.Code), p.Details.Reason, p.Details.Scope}, name)
-			bare := p.Code == invalidAPIKey || p.Code == expiredAPIKey || p.Code == revokedAPIKey || p.Code == ipNotAllowed
+			bare := p.Code == InvalidAPIKey || p.Code == ExpiredAPIKey || p.Code == RevokedAPIKey || p.Code == IPNotAllowed
 			require.Equal(t, bare, reflect.DeepEqual(p.Details, ProblemDetails{}), "%s: details", name)
 		}
 		for _, code := range r.codes {

@@ -80,7 +80,7 @@ func (ep Endpoint) transitionText() string {
 func parameters(ep Endpoint, requests *schemas) []any {
 	list := []any{}
 	for _, f := range objectOf(ep.Operation.request).fields {
-		if f.location == inBody {
+		if f.location == InBody {
 			continue
 		}
 		described := requests.property(ep.Operation.request.FieldByIndex(f.index))
@@ -175,7 +175,7 @@ func uploadParameters(ep Endpoint, requests *schemas) []any {
 		described := requests.property(ep.Operation.request.FieldByIndex(f.index))
 		text, _ := described["description"].(string)
 		delete(described, "description")
-		list = append(list, schema{"name": f.name, "in": inQuery, "required": false, "schema": described,
+		list = append(list, schema{"name": f.name, "in": InQuery, "required": false, "schema": described,
 			"description": text + "; only where the body is the file itself"})
 	}
 	return list

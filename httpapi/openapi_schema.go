@@ -190,7 +190,7 @@ func (s *schemas) object(t reflect.Type) schema {
 		case name == "": // encoding/json takes that of the field
 			properties[sf.Name] = s.property(sf)
 			required = append(required, sf.Name)
-		case s.request && locationOf(sf) != inBody: // it is described as a parameter
+		case s.request && locationOf(sf) != InBody: // it is described as a parameter
 		default:
 			properties[name] = s.property(sf)
 			if !optional(sf) && sf.Tag.Get("oneof") == "" && !slices.Contains(laterNames, name) {
@@ -222,7 +222,7 @@ func (s *schemas) object(t reflect.Type) schema {
 // groups requires exactly one member of each oneof group.
 func (s *schemas) groups(t reflect.Type, o schema) {
 	all := []any{}
-	for _, members := range sortedGroups(objectOf(t).in(inBody)) {
+	for _, members := range sortedGroups(objectOf(t).in(InBody)) {
 		choices := []any{}
 		for _, m := range members {
 			choices = append(choices, schema{"required": []string{m}})

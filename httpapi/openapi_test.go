@@ -151,7 +151,7 @@ func TestOpenAPIDescribesEveryRow(t *testing.T) {
 		}
 		parameters := d.parameters(ep)
 		for _, p := range ep.Params() {
-			if p.In == inBody {
+			if p.In == InBody {
 				if u := ep.Operation.upload; u != nil && len(u.media) > 0 {
 					delete(parameters, p.Name) // next to a body that is the file itself
 				}

@@ -73,7 +73,7 @@ func (ep Endpoint) Target(fields []byte) (target string, body []byte, err error)
 		case p.In == InPath:
 			target = strings.Replace(target, "{"+p.Name+"}", url.PathEscape(text), 1)
 		case !ok:
-		case p.In == inQuery:
+		case p.In == InQuery:
 			query = append(query, url.QueryEscape(p.Name)+"="+url.QueryEscape(text))
 		default:
 			rest[p.Name] = value

@@ -26,22 +26,22 @@ type ErrorCode string
 
 // The error codes (CONTRACT 1.3).
 const (
-	invalidAPIKey       ErrorCode = "INVALID_API_KEY"
-	expiredAPIKey       ErrorCode = "EXPIRED_API_KEY"
-	revokedAPIKey       ErrorCode = "REVOKED_API_KEY"
-	insufficientScope   ErrorCode = "INSUFFICIENT_SCOPE"
-	ipNotAllowed        ErrorCode = "IP_NOT_ALLOWED"
-	quotaExceeded       ErrorCode = "QUOTA_EXCEEDED"
-	rateLimited         ErrorCode = "RATE_LIMITED"
-	idempotencyConflict ErrorCode = "IDEMPOTENCY_CONFLICT"
+	InvalidAPIKey       ErrorCode = "INVALID_API_KEY"
+	ExpiredAPIKey       ErrorCode = "EXPIRED_API_KEY"
+	RevokedAPIKey       ErrorCode = "REVOKED_API_KEY"
+	InsufficientScope   ErrorCode = "INSUFFICIENT_SCOPE"
+	IPNotAllowed        ErrorCode = "IP_NOT_ALLOWED"
+	QuotaExceeded       ErrorCode = "QUOTA_EXCEEDED"
+	RateLimited         ErrorCode = "RATE_LIMITED"
+	IdempotencyConflict ErrorCode = "IDEMPOTENCY_CONFLICT"
 	InvalidRequest      ErrorCode = "INVALID_REQUEST"
-	internalError       ErrorCode = "INTERNAL_ERROR"
+	InternalError       ErrorCode = "INTERNAL_ERROR"
 )
 
 // Values lists the codes.
 func (ErrorCode) Values() []string {
-	return kit.Values(invalidAPIKey, expiredAPIKey, revokedAPIKey, insufficientScope, ipNotAllowed, quotaExceeded,
-		rateLimited, idempotencyConflict, InvalidRequest, internalError)
+	return kit.Values(InvalidAPIKey, ExpiredAPIKey, RevokedAPIKey, InsufficientScope, IPNotAllowed, QuotaExceeded,
+		RateLimited, IdempotencyConflict, InvalidRequest, InternalError)
 }
 
 // Problem is the body of every reply that is not a success (schema PublicAPIError).
@@ -225,13 +225,13 @@ func problemFor(err error) *failure {
 
 func internalProblem(status int, reason, message string, cause error) *failure {
 	return &failure{status: status, cause: cause, problem: Problem{
-		Code: internalError, Message: message, Details: ProblemDetails{Reason: reason},
+		Code: InternalError, Message: message, Details: ProblemDetails{Reason: reason},
 	}}
 }
 
 func conflictProblem(reason, message string, retryAfter int64) *failure {
 	return &failure{status: http.StatusConflict, retryAfter: retryAfter, problem: Problem{
-		Code: idempotencyConflict, Message: message, Details: ProblemDetails{Reason: reason},
+		Code: IdempotencyConflict, Message: message, Details: ProblemDetails{Reason: reason},
 	}}
 }
 
@@ -259,15 +259,15 @@ func refusalProblem(r *metering.RefusedError) *failure {
 	p := &f.problem
 	switch r.Reason {
 	case metering.RevokedKey:
-		p.Code, p.Message = revokedAPIKey, "The API key has been revoked."
+		p.Code, p.Message = RevokedAPIKey, "The API key has been revoked."
 	case metering.ExpiredKey:
-		p.Code, p.Message = expiredAPIKey, "The API key has expired."
+		p.Code, p.Message = ExpiredAPIKey, "The API key has expired."
 	case metering.AddressNotAllowed:
 		f.status = http.StatusForbidden
-		p.Code, p.Message = ipNotAllowed, "The API key may not be used from this address."
+		p.Code, p.Message = IPNotAllowed, "The API key may not be used from this address."
 	case metering.ScopeMissing:
 		f.status = http.StatusForbidden
-		p.Code, p.Message = insufficientScope, "The API key lacks the scope "+string(r.Required)+"."
+		p.Code, p.Message = InsufficientScope, "The API key lacks the scope "+string(r.Required)+"."
 		p.Details.Required = string(r.Required)
 		for _, s := range r.Caller.Key.Scopes {
 			p.Details.Granted = append(p.Details.Granted, string(s))
@@ -275,7 +275,7 @@ func refusalProblem(r *metering.RefusedError) *failure {
 	case metering.RateLimited:
 		return rateProblem("key", wholeSeconds(r.Caller.Rate.RetryAfter.Seconds()))
 	default:
-		p.Code, p.Message = invalidAPIKey, "The API key is missing or not valid. "+
+		p.Code, p.Message = InvalidAPIKey, "The API key is missing or not valid. "+
 			"Send it in a header: Authorization: Bearer svc_live_…"
 	}
 	return f
@@ -284,7 +284,7 @@ func refusalProblem(r *metering.RefusedError) *failure {
 // unauthenticatedProblem refuses a request for which [Config.Authenticate] knows no key.
 func unauthenticatedProblem() *failure {
 	return &failure{status: http.StatusUnauthorized, problem: Problem{
-		Code: invalidAPIKey, Message: "The request is not authenticated.",
+		Code: InvalidAPIKey, Message: "The request is not authenticated.",
 	}}
 }
 
@@ -293,14 +293,14 @@ func wholeSeconds(s float64) int64 { return max(1, int64(math.Ceil(s))) }
 
 func rateProblem(scope string, retryAfter int64) *failure {
 	return &failure{status: http.StatusTooManyRequests, retryAfter: retryAfter, problem: Problem{
-		Code: rateLimited, Message: "Too many requests. Try again in " + strconv.FormatInt(retryAfter, 10) + " s.",
+		Code: RateLimited, Message: "Too many requests. Try again in " + strconv.FormatInt(retryAfter, 10) + " s.",
 		Details: ProblemDetails{Scope: scope, RetryAfter: &retryAfter},
 	}}
 }
 
 func quotaProblem(q *metering.QuotaError) *failure {
 	f := &failure{status: http.StatusForbidden, problem: Problem{
-		Code: quotaExceeded, Message: "The credits of this month are used up.",
+		Code: QuotaExceeded, Message: "The credits of this month are used up.",
 		Details: ProblemDetails{Reason: string(q.Reason), Tier: q.Plan, Limit: &q.Limit, Current: &q.Current},
 	}}
 	if q.Left > 0 { // and the price alone overshoots

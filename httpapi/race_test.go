@@ -46,7 +46,7 @@ func TestCapIsSoldExactly(t *testing.T) {
 				case 200:
 					acknowledged.Add(price)
 				case 403:
-					require.Equal(t, quotaExceeded, r.problem().Code)
+					require.Equal(t, QuotaExceeded, r.problem().Code)
 					if price == 1 {
 						return
 					}

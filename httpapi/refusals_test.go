@@ -22,14 +22,14 @@ func TestReplaysPassTheGate(t *testing.T) {
 		{"revoked", func(t *testing.T, a *api) {
 			_, err := a.admin.RevokeKey(t.Context(), a.key.ID, "")
 			require.NoError(t, err)
-		}, "", revokedAPIKey},
-		{"expired", func(_ *testing.T, a *api) { a.clock.Advance(time.Hour) }, "", expiredAPIKey},
-		{"another address", func(*testing.T, *api) {}, "203.0.113.1", ipNotAllowed},
+		}, "", RevokedAPIKey},
+		{"expired", func(_ *testing.T, a *api) { a.clock.Advance(time.Hour) }, "", ExpiredAPIKey},
+		{"another address", func(*testing.T, *api) {}, "203.0.113.1", IPNotAllowed},
 		{"rate", func(_ *testing.T, a *api) {
 			for a.post("/x", "{").Code != 429 {
 			}
-		}, "", rateLimited},
-		{"another key", func(_ *testing.T, a *api) { _, a.secret = a.newKey(metering.MailRead) }, "", insufficientScope},
+		}, "", RateLimited},
+		{"another key", func(_ *testing.T, a *api) { _, a.secret = a.newKey(metering.MailRead) }, "", InsufficientScope},
 		{"another key with the scope", func(_ *testing.T, a *api) { _, a.secret = a.newKey(metering.DNSRead) }, "", "run"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

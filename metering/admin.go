@@ -265,7 +265,7 @@ func (a Admin) RotateKey(ctx context.Context, id KeyID, grace time.Duration) (
 			return err
 		}
 		until := now.Add(grace)
-		oldKey.RotatedTo, oldKey.GraceUntil, oldKey.RevokedReason = newKey.ID, &until, revokedRotation
+		oldKey.RotatedTo, oldKey.GraceUntil, oldKey.RevokedReason = newKey.ID, &until, RevokedRotation
 		return a.store().PutKeys(ctx, oldKey, newKey)
 	})
 	if err != nil {
@@ -282,7 +282,7 @@ func (a Admin) RevokeKey(ctx context.Context, id KeyID, reason RevokedReason) (K
 	switch reason {
 	case "":
 		reason = RevokedManual
-	case RevokedManual, revokedRotation, RevokedLeak:
+	case RevokedManual, RevokedRotation, RevokedLeak:
 	default:
 		return Key{}, &FieldError{Field: "reason", Reason: "must be manual, rotation or leak"}
 	}

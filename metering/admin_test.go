@@ -116,7 +116,7 @@ func TestRotateKey(t *testing.T) {
 	noError(t, err)
 
 	wantOld := h.key
-	wantOld.Version, wantOld.RotatedTo, wantOld.RevokedReason = 2, newKey.ID, revokedRotation
+	wantOld.Version, wantOld.RotatedTo, wantOld.RevokedReason = 2, newKey.ID, RevokedRotation
 	wantOld.GraceUntil = new(h.now.Add(24 * time.Hour))
 	equal(t, wantOld, oldKey)
 	equal(t, KeyRotating, oldKey.State(h.now.Add(24*time.Hour-1)))

@@ -49,7 +49,7 @@ type RevokedReason string
 // The reasons of a revocation.
 const (
 	RevokedManual   RevokedReason = "manual"
-	revokedRotation RevokedReason = "rotation"
+	RevokedRotation RevokedReason = "rotation"
 	RevokedLeak     RevokedReason = "leak"
 )
 

@@ -19,13 +19,13 @@ const maxBase64Wrap = 1000
 type Base64Variant string
 
 const (
-	base64Standard Base64Variant = "standard" // RFC 4648 section 4: + and /
-	base64URLSafe  Base64Variant = "url_safe" // RFC 4648 section 5: - and _
-	base64Mixed    Base64Variant = "mixed"    // characters of both, which no encoder writes
+	Base64Standard Base64Variant = "standard" // RFC 4648 section 4: + and /
+	Base64URLSafe  Base64Variant = "url_safe" // RFC 4648 section 5: - and _
+	Base64Mixed    Base64Variant = "mixed"    // characters of both, which no encoder writes
 )
 
 // Values lists the variants.
-func (Base64Variant) Values() []string { return valuesOf(base64Standard, base64URLSafe, base64Mixed) }
+func (Base64Variant) Values() []string { return valuesOf(Base64Standard, Base64URLSafe, Base64Mixed) }
 
 // A Base64EncodeRequest asks for data to be encoded in Base64. Set Text or DataBase64, not both; if both are
 // empty, the data is empty.
@@ -57,9 +57,9 @@ func Base64Encode(req Base64EncodeRequest) (*Base64EncodeReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	encoding, variant := base64.StdEncoding, base64Standard
+	encoding, variant := base64.StdEncoding, Base64Standard
 	if req.URLSafe {
-		encoding, variant = base64.URLEncoding, base64URLSafe
+		encoding, variant = base64.URLEncoding, Base64URLSafe
 	}
 	if req.Padding != nil && !*req.Padding {
 		encoding = encoding.WithPadding(base64.NoPadding)
@@ -241,11 +241,11 @@ func (d *base64Decoding) fail(offset int, message string) {
 func (d *base64Decoding) variant() Base64Variant {
 	switch {
 	case d.plus && d.url:
-		return base64Mixed
+		return Base64Mixed
 	case d.url:
-		return base64URLSafe
+		return Base64URLSafe
 	}
-	return base64Standard
+	return Base64Standard
 }
 
 // isBase64Space reports whether c is ASCII white space (WHATWG Infra Standard section 4.6), which

@@ -14,14 +14,14 @@ import (
 type Severity string
 
 const (
-	info     Severity = "info"     // worth knowing; nothing to do
+	Info     Severity = "info"     // worth knowing; nothing to do
 	Warning  Severity = "warning"  // works, but should be improved
 	Error    Severity = "error"    // broken in part
-	critical Severity = "critical" // does not work at all
+	Critical Severity = "critical" // does not work at all
 )
 
 // Values lists the severities.
-func (Severity) Values() []string { return valuesOf(info, Warning, Error, critical) }
+func (Severity) Values() []string { return valuesOf(Info, Warning, Error, Critical) }
 
 func valuesOf[T ~string](list ...T) []string {
 	words := make([]string, len(list))

@@ -33,25 +33,25 @@ type HashEncoding string
 
 // The encodings. Empty means HashHex.
 const (
-	hashHex    HashEncoding = "hex"    // lower-case hexadecimal
-	hashBase64 HashEncoding = "base64" // RFC 4648 section 4, padded
+	HashHex    HashEncoding = "hex"    // lower-case hexadecimal
+	HashBase64 HashEncoding = "base64" // RFC 4648 section 4, padded
 )
 
 // Values lists the encodings.
-func (HashEncoding) Values() []string { return valuesOf(hashHex, hashBase64) }
+func (HashEncoding) Values() []string { return valuesOf(HashHex, HashBase64) }
 
 // A HashSecurity rates the security of an algorithm: ok, legacy, broken or checksum.
 type HashSecurity string
 
 const (
-	hashOK       HashSecurity = "ok"       // no attack is known that is better than its size allows
-	hashLegacy   HashSecurity = "legacy"   // not broken, but too short against collisions for new uses
-	hashBroken   HashSecurity = "broken"   // two texts of one digest have been made, or can be
-	hashChecksum HashSecurity = "checksum" // finds accidents; anyone can make a text of a given value
+	HashOK       HashSecurity = "ok"       // no attack is known that is better than its size allows
+	HashLegacy   HashSecurity = "legacy"   // not broken, but too short against collisions for new uses
+	HashBroken   HashSecurity = "broken"   // two texts of one digest have been made, or can be
+	HashChecksum HashSecurity = "checksum" // finds accidents; anyone can make a text of a given value
 )
 
 // Values lists the labels.
-func (HashSecurity) Values() []string { return valuesOf(hashOK, hashLegacy, hashBroken, hashChecksum) }
+func (HashSecurity) Values() []string { return valuesOf(HashOK, HashLegacy, HashBroken, HashChecksum) }
 
 // A HashRequest asks for digests of data. Set Text or DataBase64, not both; if both are empty, the data is
 // empty.
@@ -97,7 +97,7 @@ func Hash(req HashRequest) (*HashReport, error) {
 		report.Hashes[a.name] = digest
 		report.Security[a.name] = a.security
 		report.OutputBytes += len(digest)
-		if a.security == hashBroken || a.security == hashChecksum {
+		if a.security == HashBroken || a.security == HashChecksum {
 			report.Weak = append(report.Weak, a.name)
 		}
 	}
@@ -107,7 +107,7 @@ func Hash(req HashRequest) (*HashReport, error) {
 // algorithms checks the request but for its data, and returns the algorithms it names.
 func (req *HashRequest) algorithms() ([]*hashAlgorithm, error) {
 	switch req.Encoding {
-	case "", hashHex, hashBase64:
+	case "", HashHex, HashBase64:
 	default:
 		return nil, invalid("encoding", "%.40q is neither hex nor base64", string(req.Encoding))
 	}
@@ -147,7 +147,7 @@ func (req *HashRequest) digest(a *hashAlgorithm, data []byte) []byte {
 }
 
 func (e HashEncoding) encode(digest []byte) string {
-	if e == hashBase64 {
+	if e == HashBase64 {
 		return base64.StdEncoding.EncodeToString(digest)
 	}
 	return hex.EncodeToString(digest)
@@ -163,31 +163,31 @@ type HashAlgorithm string
 const (
 	MD5        HashAlgorithm = "md5"         // RFC 1321
 	SHA1       HashAlgorithm = "sha1"        // FIPS 180-4
-	sha224     HashAlgorithm = "sha224"      // FIPS 180-4
+	SHA224     HashAlgorithm = "sha224"      // FIPS 180-4
 	SHA256     HashAlgorithm = "sha256"      // FIPS 180-4
-	sha384     HashAlgorithm = "sha384"      // FIPS 180-4
+	SHA384     HashAlgorithm = "sha384"      // FIPS 180-4
 	SHA512     HashAlgorithm = "sha512"      // FIPS 180-4
-	shA512x224 HashAlgorithm = "sha512_224"  // FIPS 180-4 section 5.3.6.1: SHA-512/224
-	shA512x256 HashAlgorithm = "sha512_256"  // FIPS 180-4 section 5.3.6.2: SHA-512/256
-	shA3x224   HashAlgorithm = "sha3_224"    // FIPS 202
-	shA3x256   HashAlgorithm = "sha3_256"    // FIPS 202
-	shA3x384   HashAlgorithm = "sha3_384"    // FIPS 202
-	shA3x512   HashAlgorithm = "sha3_512"    // FIPS 202
-	shake128   HashAlgorithm = "shake128"    // FIPS 202, 256 bits of output
-	shake256   HashAlgorithm = "shake256"    // FIPS 202, 512 bits of output
-	blakE2b256 HashAlgorithm = "blake2b_256" // RFC 7693
-	blakE2b512 HashAlgorithm = "blake2b_512" // RFC 7693
-	blakE2s256 HashAlgorithm = "blake2s_256" // RFC 7693
+	SHA512x224 HashAlgorithm = "sha512_224"  // FIPS 180-4 section 5.3.6.1: SHA-512/224
+	SHA512x256 HashAlgorithm = "sha512_256"  // FIPS 180-4 section 5.3.6.2: SHA-512/256
+	SHA3x224   HashAlgorithm = "sha3_224"    // FIPS 202
+	SHA3x256   HashAlgorithm = "sha3_256"    // FIPS 202
+	SHA3x384   HashAlgorithm = "sha3_384"    // FIPS 202
+	SHA3x512   HashAlgorithm = "sha3_512"    // FIPS 202
+	SHAKE128   HashAlgorithm = "shake128"    // FIPS 202, 256 bits of output
+	SHAKE256   HashAlgorithm = "shake256"    // FIPS 202, 512 bits of output
+	BLAKE2b256 HashAlgorithm = "blake2b_256" // RFC 7693
+	BLAKE2b512 HashAlgorithm = "blake2b_512" // RFC 7693
+	BLAKE2s256 HashAlgorithm = "blake2s_256" // RFC 7693
 	BLAKE3     HashAlgorithm = "blake3"      // 256 bits of output
 	RIPEMD160  HashAlgorithm = "ripemd160"   // ISO/IEC 10118-3
 	CRC32      HashAlgorithm = "crc32"       // IEEE 802.3, as in zip and gzip
-	crc32c     HashAlgorithm = "crc32c"      // Castagnoli, as in iSCSI (RFC 3720)
-	crc64iso   HashAlgorithm = "crc64_iso"   // ISO 3309
-	crc64ecma  HashAlgorithm = "crc64_ecma"  // ECMA-182 reflected, as in xz
+	CRC32C     HashAlgorithm = "crc32c"      // Castagnoli, as in iSCSI (RFC 3720)
+	CRC64ISO   HashAlgorithm = "crc64_iso"   // ISO 3309
+	CRC64ECMA  HashAlgorithm = "crc64_ecma"  // ECMA-182 reflected, as in xz
 	Adler32    HashAlgorithm = "adler32"     // RFC 1950
-	fnV1a32    HashAlgorithm = "fnv1a_32"    // Fowler, Noll and Vo
-	fnV1a64    HashAlgorithm = "fnv1a_64"    // Fowler, Noll and Vo
-	xxh64      HashAlgorithm = "xxh64"       // xxHash, seed 0
+	FNV1a32    HashAlgorithm = "fnv1a_32"    // Fowler, Noll and Vo
+	FNV1a64    HashAlgorithm = "fnv1a_64"    // Fowler, Noll and Vo
+	XXH64      HashAlgorithm = "xxh64"       // xxHash, seed 0
 )
 
 // Values lists the algorithms.
@@ -211,33 +211,33 @@ type hashAlgorithm struct {
 // 2017). A digest of less than 256 bits gives less than 128 bits against collisions: RIPEMD-160 gives 80.
 // NIST plans to end the use of 224-bit hashes in 2030 (SP 800-131A revision 3, draft).
 var hashTable = []hashAlgorithm{
-	{MD5, hashBroken, true, md5.New},
-	{SHA1, hashBroken, true, sha1.New},
-	{sha224, hashLegacy, true, sha256.New224},
-	{SHA256, hashOK, true, sha256.New},
-	{sha384, hashOK, true, sha512.New384},
-	{SHA512, hashOK, true, sha512.New},
-	{shA512x224, hashLegacy, true, sha512.New512_224},
-	{shA512x256, hashOK, true, sha512.New512_256},
-	{shA3x224, hashLegacy, true, func() hash.Hash { return sha3.New224() }},
-	{shA3x256, hashOK, true, func() hash.Hash { return sha3.New256() }},
-	{shA3x384, hashOK, true, func() hash.Hash { return sha3.New384() }},
-	{shA3x512, hashOK, true, func() hash.Hash { return sha3.New512() }},
-	{shake128, hashOK, false, func() hash.Hash { return shakeHash{sha3.NewSHAKE128(), 32} }},
-	{shake256, hashOK, false, func() hash.Hash { return shakeHash{sha3.NewSHAKE256(), 64} }},
-	{blakE2b256, hashOK, true, unkeyed(blake2b.New256)},
-	{blakE2b512, hashOK, true, unkeyed(blake2b.New512)},
-	{blakE2s256, hashOK, true, unkeyed(blake2s.New256)},
-	{BLAKE3, hashOK, true, func() hash.Hash { return blake3.New() }},
-	{RIPEMD160, hashLegacy, true, ripemd160.New},
-	{CRC32, hashChecksum, false, func() hash.Hash { return crc32.NewIEEE() }},
-	{crc32c, hashChecksum, false, func() hash.Hash { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) }},
-	{crc64iso, hashChecksum, false, func() hash.Hash { return crc64.New(crc64.MakeTable(crc64.ISO)) }},
-	{crc64ecma, hashChecksum, false, func() hash.Hash { return crc64.New(crc64.MakeTable(crc64.ECMA)) }},
-	{Adler32, hashChecksum, false, func() hash.Hash { return adler32.New() }},
-	{fnV1a32, hashChecksum, false, func() hash.Hash { return fnv.New32a() }},
-	{fnV1a64, hashChecksum, false, func() hash.Hash { return fnv.New64a() }},
-	{xxh64, hashChecksum, false, func() hash.Hash { return xxhash.New() }},
+	{MD5, HashBroken, true, md5.New},
+	{SHA1, HashBroken, true, sha1.New},
+	{SHA224, HashLegacy, true, sha256.New224},
+	{SHA256, HashOK, true, sha256.New},
+	{SHA384, HashOK, true, sha512.New384},
+	{SHA512, HashOK, true, sha512.New},
+	{SHA512x224, HashLegacy, true, sha512.New512_224},
+	{SHA512x256, HashOK, true, sha512.New512_256},
+	{SHA3x224, HashLegacy, true, func() hash.Hash { return sha3.New224() }},
+	{SHA3x256, HashOK, true, func() hash.Hash { return sha3.New256() }},
+	{SHA3x384, HashOK, true, func() hash.Hash { return sha3.New384() }},
+	{SHA3x512, HashOK, true, func() hash.Hash { return sha3.New512() }},
+	{SHAKE128, HashOK, false, func() hash.Hash { return shakeHash{sha3.NewSHAKE128(), 32} }},
+	{SHAKE256, HashOK, false, func() hash.Hash { return shakeHash{sha3.NewSHAKE256(), 64} }},
+	{BLAKE2b256, HashOK, true, unkeyed(blake2b.New256)},
+	{BLAKE2b512, HashOK, true, unkeyed(blake2b.New512)},
+	{BLAKE2s256, HashOK, true, unkeyed(blake2s.New256)},
+	{BLAKE3, HashOK, true, func() hash.Hash { return blake3.New() }},
+	{RIPEMD160, HashLegacy, true, ripemd160.New},
+	{CRC32, HashChecksum, false, func() hash.Hash { return crc32.NewIEEE() }},
+	{CRC32C, HashChecksum, false, func() hash.Hash { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) }},
+	{CRC64ISO, HashChecksum, false, func() hash.Hash { return crc64.New(crc64.MakeTable(crc64.ISO)) }},
+	{CRC64ECMA, HashChecksum, false, func() hash.Hash { return crc64.New(crc64.MakeTable(crc64.ECMA)) }},
+	{Adler32, HashChecksum, false, func() hash.Hash { return adler32.New() }},
+	{FNV1a32, HashChecksum, false, func() hash.Hash { return fnv.New32a() }},
+	{FNV1a64, HashChecksum, false, func() hash.Hash { return fnv.New64a() }},
+	{XXH64, HashChecksum, false, func() hash.Hash { return xxhash.New() }},
 }
 
 func (a HashAlgorithm) find() *hashAlgorithm {

@@ -16,17 +16,17 @@ type RootType string
 // The types of values.
 const (
 	ObjectType  RootType = "object"
-	arrayType   RootType = "array"
-	stringType  RootType = "string"
+	ArrayType   RootType = "array"
+	StringType  RootType = "string"
 	NumberType  RootType = "number"
-	booleanType RootType = "boolean"
-	nullType    RootType = "null"
+	BooleanType RootType = "boolean"
+	NullType    RootType = "null"
 	UnknownType RootType = "unknown" // the text is not valid
 )
 
 // Values lists the types.
 func (RootType) Values() []string {
-	return valuesOf(ObjectType, arrayType, stringType, NumberType, booleanType, nullType, UnknownType)
+	return valuesOf(ObjectType, ArrayType, StringType, NumberType, BooleanType, NullType, UnknownType)
 }
 
 // A JSONFormatRequest asks for a JSON text in another layout.
@@ -160,8 +160,8 @@ var rootTypes = func() (types [256]RootType) {
 	for i := range types {
 		types[i] = NumberType
 	}
-	types['{'], types['['], types['"'] = ObjectType, arrayType, stringType
-	types['t'], types['f'], types['n'] = booleanType, booleanType, nullType
+	types['{'], types['['], types['"'] = ObjectType, ArrayType, StringType
+	types['t'], types['f'], types['n'] = BooleanType, BooleanType, NullType
 	return types
 }()
 

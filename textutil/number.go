@@ -105,7 +105,7 @@ func (f *findings) addNumber(text string, inYAML bool, at *Location) {
 		finding.Code = row.yaml
 	}
 	if fault == numberDigits || !strings.HasPrefix(read, "read") && fault == numberUnsafe {
-		finding.Severity = info
+		finding.Severity = Info
 	}
 	quoted := ""
 	if clip(text) == text {

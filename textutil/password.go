@@ -41,12 +41,12 @@ type PasswordMode string
 
 // The modes. The default is "characters".
 const (
-	passwordCharacters PasswordMode = "characters" // letters, digits and symbols
+	PasswordCharacters PasswordMode = "characters" // letters, digits and symbols
 	PasswordPassphrase PasswordMode = "passphrase" // words of a list of 2048
 )
 
 // Values lists the modes.
-func (PasswordMode) Values() []string { return valuesOf(passwordCharacters, PasswordPassphrase) }
+func (PasswordMode) Values() []string { return valuesOf(PasswordCharacters, PasswordPassphrase) }
 
 // A PasswordStrength rates the entropy: weak, fair, strong or very_strong. It assumes an attacker who knows
 // how the password was generated and makes 10^12 guesses per second.
@@ -54,15 +54,15 @@ type PasswordStrength string
 
 // The bands. Each holds what is not in the band above it.
 const (
-	passwordWeak       PasswordStrength = "weak"        // below 50 bits: guessed within 20 minutes
-	passwordFair       PasswordStrength = "fair"        // from 50 bits on: within fourteen months
-	passwordStrong     PasswordStrength = "strong"      // from 65 bits on: that takes longer than a year
-	passwordVeryStrong PasswordStrength = "very_strong" // from 100 bits on: longer than the universe is old
+	PasswordWeak       PasswordStrength = "weak"        // below 50 bits: guessed within 20 minutes
+	PasswordFair       PasswordStrength = "fair"        // from 50 bits on: within fourteen months
+	PasswordStrong     PasswordStrength = "strong"      // from 65 bits on: that takes longer than a year
+	PasswordVeryStrong PasswordStrength = "very_strong" // from 100 bits on: longer than the universe is old
 )
 
 // Values lists the bands.
 func (PasswordStrength) Values() []string {
-	return valuesOf(passwordWeak, passwordFair, passwordStrong, passwordVeryStrong)
+	return valuesOf(PasswordWeak, PasswordFair, PasswordStrong, PasswordVeryStrong)
 }
 
 // A PasswordRequest asks for passwords. The zero value asks for one password of 20 characters from all
@@ -133,18 +133,18 @@ func generatePassword(req PasswordRequest, random io.Reader) (*PasswordReport, e
 func strengthOf(bits float64) PasswordStrength {
 	switch {
 	case bits < 50:
-		return passwordWeak
+		return PasswordWeak
 	case bits < 65:
-		return passwordFair
+		return PasswordFair
 	case bits < 100:
-		return passwordStrong
+		return PasswordStrong
 	}
-	return passwordVeryStrong
+	return PasswordVeryStrong
 }
 
 func (req *PasswordRequest) space() (*passwordSpace, error) {
-	mode := cmp.Or(req.Mode, passwordCharacters)
-	if mode != passwordCharacters && mode != PasswordPassphrase {
+	mode := cmp.Or(req.Mode, PasswordCharacters)
+	if mode != PasswordCharacters && mode != PasswordPassphrase {
 		return nil, invalid("mode", "%.40q is neither characters nor passphrase", string(mode))
 	}
 	if err := req.checkMode(mode); err != nil {
@@ -163,14 +163,14 @@ func (req *PasswordRequest) checkMode(mode PasswordMode) error {
 		of    PasswordMode
 		given bool
 	}{
-		{"length", passwordCharacters, req.Length != 0},
-		{"lowercase", passwordCharacters, req.Lowercase != nil},
-		{"uppercase", passwordCharacters, req.Uppercase != nil},
-		{"digits", passwordCharacters, req.Digits != nil},
-		{"symbols", passwordCharacters, req.Symbols != nil},
-		{"exclude_ambiguous", passwordCharacters, req.ExcludeAmbiguous},
-		{"exclude", passwordCharacters, req.Exclude != ""},
-		{"require_each", passwordCharacters, req.RequireEach != nil},
+		{"length", PasswordCharacters, req.Length != 0},
+		{"lowercase", PasswordCharacters, req.Lowercase != nil},
+		{"uppercase", PasswordCharacters, req.Uppercase != nil},
+		{"digits", PasswordCharacters, req.Digits != nil},
+		{"symbols", PasswordCharacters, req.Symbols != nil},
+		{"exclude_ambiguous", PasswordCharacters, req.ExcludeAmbiguous},
+		{"exclude", PasswordCharacters, req.Exclude != ""},
+		{"require_each", PasswordCharacters, req.RequireEach != nil},
 		{"words", PasswordPassphrase, req.Words != 0},
 		{"word_separator", PasswordPassphrase, req.WordSeparator != ""},
 	} {

@@ -95,7 +95,7 @@ func (s *regexSearch) run(report *RegexReport) {
 func (r *RegexReport) truncate(why string) {
 	r.Truncated = true
 	r.Findings = append(r.Findings, Finding{
-		Code: "text.regex.truncated", Severity: info, Title: "Search stopped early", Detail: why,
+		Code: "text.regex.truncated", Severity: Info, Title: "Search stopped early", Detail: why,
 		Advice: "Search a part of the text at a time, or begin the pattern with a letter that is rare in it",
 	})
 }

@@ -20,13 +20,13 @@ const (
 type SlugReason string
 
 const (
-	slugEmptyText   SlugReason = "empty_text"    // there was nothing but white space
-	slugNoLetters   SlugReason = "no_letters"    // there was no letter or digit, only punctuation and symbols
-	slugNoLatinForm SlugReason = "no_latin_form" // the letters are of scripts that are not transliterated
+	SlugEmptyText   SlugReason = "empty_text"    // there was nothing but white space
+	SlugNoLetters   SlugReason = "no_letters"    // there was no letter or digit, only punctuation and symbols
+	SlugNoLatinForm SlugReason = "no_latin_form" // the letters are of scripts that are not transliterated
 )
 
 // Values lists the reasons.
-func (SlugReason) Values() []string { return valuesOf(slugEmptyText, slugNoLetters, slugNoLatinForm) }
+func (SlugReason) Values() []string { return valuesOf(SlugEmptyText, SlugNoLetters, SlugNoLatinForm) }
 
 // A SlugRequest asks for a text as a slug, a form that is suitable for URLs and file names.
 type SlugRequest struct {
@@ -144,11 +144,11 @@ func (r *SlugReport) explain(text string, w *slugWriter) {
 	detail := "The text has nothing but white space."
 	switch {
 	case w.droppedCount > 0:
-		r.Reason, detail = slugNoLatinForm, "None of the letters in the text has a Latin form here."
+		r.Reason, detail = SlugNoLatinForm, "None of the letters in the text has a Latin form here."
 	case strings.TrimSpace(text) != "":
-		r.Reason, detail = slugNoLetters, "The text has no letter or digit."
+		r.Reason, detail = SlugNoLetters, "The text has no letter or digit."
 	default:
-		r.Reason = slugEmptyText
+		r.Reason = SlugEmptyText
 	}
 	r.Findings = append(r.Findings, Finding{
 		Code: "text.slug.empty", Severity: Error, Title: "Empty slug", Detail: detail,

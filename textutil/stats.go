@@ -161,7 +161,7 @@ func (r *StatsReport) countWords(text string, top int) {
 	r.TopWords = topWords(counts, top)
 	if unspaced {
 		r.Findings = append(r.Findings, Finding{
-			Code: "text.stats.words_without_spaces", Severity: info, Title: "Words without spaces between them",
+			Code: "text.stats.words_without_spaces", Severity: Info, Title: "Words without spaces between them",
 			Detail: "The text is partly in a script that does not separate words, such as Chinese, Japanese or Thai. " +
 				"Without a dictionary, each ideograph and each Hiragana letter is counted as a word, and so is " +
 				"each run of letters of Thai, Lao, Khmer or Myanmar.",

@@ -130,7 +130,7 @@ func readYAMLWithin(original string, nodes int) *yamlReading {
 	r := &yamlReading{original: original}
 	text, marked := strings.CutPrefix(original, byteOrderMark)
 	if marked {
-		r.add(Finding{Code: codeYAMLMark, Severity: info,
+		r.add(Finding{Code: codeYAMLMark, Severity: Info,
 			Title:  "Byte-order mark at the beginning",
 			Detail: "The text begins with U+FEFF, which has no meaning in UTF-8; the result is without it.",
 			Advice: "Save the text without a byte-order mark.", Reference: "YAML 1.2.2 section 5.2",
@@ -160,7 +160,7 @@ func (r *yamlReading) format(indent int, sorted bool, limit int) (string, error)
 	}
 	result, unsorted := r.stream.Format(yaml.Layout{Indent: indent, SortKeys: sorted, Limit: limit})
 	for _, doc := range unsorted {
-		r.add(Finding{Code: "text.yaml.keys.anchored", Severity: info,
+		r.add(Finding{Code: "text.yaml.keys.anchored", Severity: Info,
 			Title:    "Keys not sorted because of an alias",
 			Detail:   "Sorting would leave an alias before its anchor, so the document keeps the order of its keys.",
 			Location: &Location{Offset: doc.Start, Length: 0}})
@@ -217,22 +217,22 @@ func (r *yamlReading) locate(list []Finding) {
 
 func (r *yamlReading) rootType() RootType {
 	if len(r.stream.Documents) == 0 {
-		return nullType
+		return NullType
 	}
 	root := r.stream.Documents[0].Root
 	switch root.Kind() {
 	case yaml.Sequence:
-		return arrayType
+		return ArrayType
 	case yaml.Mapping:
 		return ObjectType
 	}
 	switch t, _, _ := r.stream.Resolve(root); t {
 	case yaml.Null:
-		return nullType
+		return NullType
 	case yaml.Bool:
-		return booleanType
+		return BooleanType
 	case yaml.Int, yaml.Float, yaml.NotFinite:
 		return NumberType
 	}
-	return stringType
+	return StringType
 }

@@ -184,7 +184,7 @@ func (w *yamlWriter) key(key *yaml.Node, names *yaml.Keys) {
 	} else {
 		text = w.compact(n)
 		if !w.placeholders[key] {
-			w.addNode(Finding{Code: "text.yaml.key.collection", Severity: info, Title: "Key is a collection",
+			w.addNode(Finding{Code: "text.yaml.key.collection", Severity: Info, Title: "Key is a collection",
 				Detail: "A key is a collection; its JSON is the key in the result."}, n)
 		}
 	}

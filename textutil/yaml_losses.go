@@ -112,7 +112,7 @@ func (r *yamlReading) tagFinding(t *lostTag) Finding {
 		others += fmt.Sprintf("; and in %d more places", more)
 	}
 	if becomes := otherTypes[strings.TrimPrefix(t.tag, coreTags)]; becomes != "" && strings.HasPrefix(t.tag, coreTags) {
-		finding.Code, finding.Severity, finding.Title = "text.yaml.tag.type", info, "Type that JSON does not have"
+		finding.Code, finding.Severity, finding.Title = "text.yaml.tag.type", Info, "Type that JSON does not have"
 		finding.Detail = fmt.Sprintf("JSON has no %.40s; the result has %s here%s.", t.text, becomes, others)
 		return finding
 	}

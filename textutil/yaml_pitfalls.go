@@ -152,7 +152,7 @@ func (r *yamlReading) findComments(n *yaml.Node, text string) {
 		r.add(finding)
 	} else if t, _, _ := r.stream.Resolve(n); t == yaml.String && numberInComment().MatchString(rest) {
 		whole := strings.TrimRight(text+rest, " \t")
-		finding.Severity, finding.Title = info, "Part of a value read as a comment"
+		finding.Severity, finding.Title = Info, "Part of a value read as a comment"
 		finding.Detail = fmt.Sprintf("A # behind a space begins a comment, so the value ends before %s.", clip(rest[at-end:]))
 		finding.Advice = "If it belongs to the value, put all of it in quotes" + quotedForm(whole) + "."
 		r.add(finding)
@@ -191,7 +191,7 @@ func (r *yamlReading) findInvisible(n *yaml.Node, text string, isKey bool) {
 		start += len(line)
 	}
 	if inner := typographic().FindStringSubmatch(text); inner != nil {
-		r.addNode(Finding{Code: "text.yaml.quotes.typographic", Severity: info, Title: "Typographic quotes are text",
+		r.addNode(Finding{Code: "text.yaml.quotes.typographic", Severity: Info, Title: "Typographic quotes are text",
 			Detail:    fmt.Sprintf("The quotes of %s are text in YAML and belong to the value.", firstLine(text)),
 			Advice:    fmt.Sprintf("Replace them with straight quotes, \"%s\", unless they are meant.", clip(inner[1])),
 			Reference: "YAML 1.2.2 section 7.3"}, n)

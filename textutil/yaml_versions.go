@@ -29,7 +29,7 @@ var versionDifferences = map[yaml.Legacy]struct {
 		"Write %[1]s if it is text, such as a telephone number, and the number without the zero otherwise.", Warning},
 	yaml.LegacySameZero: {"text.yaml.number.leading_zero", "Number with a leading zero",
 		"YAML reads %[1]s as %[2]s, without the leading zero.",
-		"Write %[1]s if the zero belongs to a text.", info},
+		"Write %[1]s if the zero belongs to a text.", Info},
 	yaml.LegacyBase60: {"text.yaml.v1_1.base60", "Base-60 number in YAML 1.1, string in YAML 1.2",
 		"YAML 1.2 reads %[1]s as %[2]s, and YAML 1.1, which PyYAML follows, as a number to the base 60.",
 		"Write %[1]s.", Warning},
@@ -42,11 +42,11 @@ var versionDifferences = map[yaml.Legacy]struct {
 		"Write %[1]s if it is text, and a point and a sign, such as 1.0e+3, if it is a number.", Warning},
 	yaml.LegacyTime: {"text.yaml.v1_1.timestamp", "Timestamp in YAML 1.1, string in YAML 1.2",
 		"YAML 1.2 reads %[1]s as %[2]s, and YAML 1.1 as a timestamp, from which PyYAML makes a date.",
-		"Write %[1]s if readers of YAML 1.1 are to find a string, too.", info},
+		"Write %[1]s if readers of YAML 1.1 are to find a string, too.", Info},
 	// Who formats a file for a program that merges has written it rightly.
 	yaml.LegacyMerge: {codeYAMLMerge, "Merge key in YAML 1.1, string in YAML 1.2",
 		"YAML 1.2 reads %[1]s as a key like others; many programs merge the mapping behind it into the one around.",
-		"Write the merged pairs out in place of %[1]s for a program that does not merge.", info},
+		"Write the merged pairs out in place of %[1]s for a program that does not merge.", Info},
 }
 
 // compareVersions adds a finding about a plain scalar that has another type in YAML 1.1, which many parsers follow.

@@ -113,7 +113,7 @@ func (c ServerConfig) refuse(q *dns.Msg) (m *dns.Msg, done bool) {
 	case opt != nil && c.EDNS == EDNSRefused:
 		m = new(dns.Msg).SetRcode(q, dns.RcodeFormatError)
 		return m, true
-	case opt != nil && c.EDNS == ednsKnown && opt.Version() > 0 && !c.AnyVersion:
+	case opt != nil && c.EDNS == EDNSKnown && opt.Version() > 0 && !c.AnyVersion:
 		m = new(dns.Msg).SetRcode(q, dns.RcodeBadVers) // RFC 6891 section 6.1.3
 		m.SetEdns0(ednsSize, opt.Do())
 		return m, true

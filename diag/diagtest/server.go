@@ -18,7 +18,7 @@ type EDNS string
 
 // The reactions to EDNS.
 const (
-	ednsKnown   EDNS = ""        // as it should be
+	EDNSKnown   EDNS = ""        // as it should be
 	EDNSIgnored EDNS = "ignored" // the reply is as if the query had no OPT record
 	EDNSRefused EDNS = "formerr" // the reply is FORMERR without an OPT record
 	EDNSDropped EDNS = "dropped" // no reply, as behind a broken firewall

@@ -17,16 +17,16 @@ type Recommendation string
 
 // The recommendations.
 const (
-	recommended    Recommendation = "recommended"
-	may            Recommendation = "may"
-	notRecommended Recommendation = "not_recommended"
+	Recommended    Recommendation = "recommended"
+	May            Recommendation = "may"
+	NotRecommended Recommendation = "not_recommended"
 	MustNot        Recommendation = "must_not"
 	Unregistered   Recommendation = "unknown"
 )
 
 // Values lists the recommendations.
 func (Recommendation) Values() []string {
-	return []string{string(recommended), string(may), string(notRecommended), string(MustNot), string(Unregistered)}
+	return []string{string(Recommended), string(May), string(NotRecommended), string(MustNot), string(Unregistered)}
 }
 
 // recommendations is the registry "DNS Security Algorithm Numbers" as of November 2025, that is with
@@ -37,15 +37,15 @@ var recommendations = map[uint8]Recommendation{
 	dns.RSASHA1:          MustNot, // RFC 9905 section 2
 	dns.DSANSEC3SHA1:     MustNot,
 	dns.RSASHA1NSEC3SHA1: MustNot, // RFC 9905 section 2
-	dns.RSASHA256:        recommended,
-	dns.RSASHA512:        notRecommended,
+	dns.RSASHA256:        Recommended,
+	dns.RSASHA512:        NotRecommended,
 	dns.ECCGOST:          MustNot, // RFC 9906 section 2
-	dns.ECDSAP256SHA256:  recommended,
-	dns.ECDSAP384SHA384:  may,
-	dns.ED25519:          recommended,
-	dns.ED448:            may,
-	17:                   may, // SM2SM3, RFC 9563
-	23:                   may, // ECC-GOST12, RFC 9558
+	dns.ECDSAP256SHA256:  Recommended,
+	dns.ECDSAP384SHA384:  May,
+	dns.ED25519:          Recommended,
+	dns.ED448:            May,
+	17:                   May, // SM2SM3, RFC 9563
+	23:                   May, // ECC-GOST12, RFC 9558
 }
 
 // Recommend returns the recommendation for an algorithm, given by its number.

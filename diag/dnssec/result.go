@@ -43,13 +43,13 @@ type Role string
 
 // The roles.
 const (
-	ksk Role = "ksk" // signs the keys
-	zsk Role = "zsk" // signs the rest
-	csk Role = "csk" // signs everything
+	KSK Role = "ksk" // signs the keys
+	ZSK Role = "zsk" // signs the rest
+	CSK Role = "csk" // signs everything
 )
 
 // Values lists the roles.
-func (Role) Values() []string { return kit.Values(ksk, zsk, csk) }
+func (Role) Values() []string { return kit.Values(KSK, ZSK, CSK) }
 
 // A DNSKEY is a public key of a zone (RFC 4034 section 2).
 type DNSKEY struct {
@@ -179,13 +179,13 @@ func (z *Zone) describeRoles() {
 		k := &z.Keys[i]
 		switch {
 		case !plain:
-			k.Role = csk
+			k.Role = CSK
 		case k.Flags&dns.SEP != 0:
-			k.Role = ksk
+			k.Role = KSK
 		case k.anchored:
-			k.Role = csk
+			k.Role = CSK
 		default:
-			k.Role = zsk
+			k.Role = ZSK
 		}
 	}
 }

@@ -151,7 +151,7 @@ var signingRules = rule.Rules[*Result]{{
 	Code: "dnssec.algorithm.discouraged", Severity: diag.Info, Ref: "RFC 9904 section 2",
 	Title: "Signed with an algorithm that is not recommended", Requirement: "The algorithms are recommended ones",
 	Advice: "Roll over to ECDSAP256SHA256 or ED25519 with the next key.", When: hasKeys,
-	Fails: zones(false, func(z Zone) string { return signedWith(z, notRecommended) }),
+	Fails: zones(false, func(z Zone) string { return signedWith(z, NotRecommended) }),
 }, {
 	Code: "dnssec.algorithm.incomplete", Severity: diag.Warning, Ref: "RFC 4035 section 2.2, RFC 6840 section 5.11",
 	Title:       "The keys are not signed with each algorithm of the DS records",

@@ -164,11 +164,11 @@ func bodyError(ctx context.Context, err error) *Error {
 	coding, isCoding := errors.AsType[*CodingError](err)
 	switch {
 	case timedOut(ctx, err):
-		return &Error{Code: Timeout, Step: reading, Message: "the body did not arrive in time", Unanswered: true, Cause: err}
+		return &Error{Code: Timeout, Step: Reading, Message: "the body did not arrive in time", Unanswered: true, Cause: err}
 	case isCoding:
 		message = coding.Error()
 	case errors.Is(err, errRatio):
 		message = errRatio.Error()
 	}
-	return &Error{Code: Protocol, Step: reading, Message: message, Cause: err}
+	return &Error{Code: Protocol, Step: Reading, Message: message, Cause: err}
 }

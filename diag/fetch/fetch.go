@@ -123,7 +123,7 @@ func (r *Result) hop(ctx context.Context, env *diag.Env, req Request) (Lead, *Er
 		return Lead{}, failure
 	}
 	if l.tls != nil && l.tls.Err() != nil && !req.AllowUntrusted {
-		return Lead{}, &Error{Code: TLS, Step: verifying, Message: l.tls.Err().Error(), Cause: l.tls.Err()}
+		return Lead{}, &Error{Code: TLS, Step: Verifying, Message: l.tls.Err().Error(), Cause: l.tls.Err()}
 	}
 
 	sent := env.Now()

@@ -130,9 +130,9 @@ const (
 	LookingUp   Step = iota // of the host
 	Connecting  Step = iota
 	Handshaking Step = iota // TLS
-	verifying   Step = iota // the certificate
+	Verifying   Step = iota // the certificate
 	Answering   Step = iota // with the head of an answer
-	reading     Step = iota // the body
+	Reading     Step = iota // the body
 )
 
 func (e *Error) Error() string { return e.Message }

@@ -27,13 +27,13 @@ type Form string
 
 // The forms.
 const (
-	auto    Form = "auto"    // Unicode if the name has an A-label, else ASCII
-	ascii   Form = "ascii"   // with A-labels, as in the DNS
+	Auto    Form = "auto"    // Unicode if the name has an A-label, else ASCII
+	ASCII   Form = "ascii"   // with A-labels, as in the DNS
 	Unicode Form = "unicode" // with U-labels, for people
 )
 
 // Values lists the forms.
-func (Form) Values() []string { return kit.Values(auto, ascii, Unicode) }
+func (Form) Values() []string { return kit.Values(Auto, ASCII, Unicode) }
 
 // A Report has both forms of a name, and its faults.
 type Report struct {
@@ -74,7 +74,7 @@ func Convert(req Request) (*Report, error) {
 		return nil, input.Invalid("domain", "is not valid UTF-8")
 	}
 	switch req.To {
-	case "", auto, ascii, Unicode:
+	case "", Auto, ASCII, Unicode:
 	default:
 		return nil, input.Invalid("to", "%.40q is not one of auto, ascii, unicode", string(req.To))
 	}
@@ -116,8 +116,8 @@ func report(req Request, e *evidence) *Report {
 		encoded = encoded || l.encoded
 		r.IsIDN = r.IsIDN || l.encoded || !isASCII(l.unicode)
 	}
-	if req.To == "" || req.To == auto {
-		r.Direction = ascii
+	if req.To == "" || req.To == Auto {
+		r.Direction = ASCII
 		if encoded {
 			r.Direction = Unicode
 		}

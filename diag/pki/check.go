@@ -15,7 +15,7 @@ type CheckCode string
 
 // The weaknesses.
 const (
-	checkSize        CheckCode = "size"
+	CheckSize        CheckCode = "size"
 	CheckExponent    CheckCode = "exponent"
 	CheckSmallFactor CheckCode = "small_factor"
 	CheckFermat      CheckCode = "fermat"
@@ -23,14 +23,14 @@ const (
 	CheckSmallSecret CheckCode = "small_private_exponent"
 	CheckPattern     CheckCode = "pattern"
 	CheckSharedPrime CheckCode = "shared_prime"
-	checkCurve       CheckCode = "curve"
+	CheckCurve       CheckCode = "curve"
 	CheckDebian      CheckCode = "debian_openssl"
 	CheckBlocklist   CheckCode = "blocklist"
 )
 
 // Values lists the weaknesses.
 func (CheckCode) Values() []string {
-	return kit.Values(checkSize, CheckExponent, CheckDebian, CheckROCA, CheckFermat, checkCurve, CheckSmallFactor,
+	return kit.Values(CheckSize, CheckExponent, CheckDebian, CheckROCA, CheckFermat, CheckCurve, CheckSmallFactor,
 		CheckSmallSecret, CheckSharedPrime, CheckPattern, CheckBlocklist)
 }
 
@@ -39,13 +39,13 @@ type CheckStatus string
 
 // The outcomes.
 const (
-	checkPassed  CheckStatus = "pass"
+	CheckPassed  CheckStatus = "pass"
 	CheckFailed  CheckStatus = "fail"
 	CheckSkipped CheckStatus = "skipped"
 )
 
 // Values lists the outcomes.
-func (CheckStatus) Values() []string { return kit.Values(checkPassed, CheckFailed, CheckSkipped) }
+func (CheckStatus) Values() []string { return kit.Values(CheckPassed, CheckFailed, CheckSkipped) }
 
 // A KeyCheck is the outcome of one check for a weakness of a key.
 type KeyCheck struct {
@@ -71,7 +71,7 @@ func (k *Key) Checks(known *KnownKeys) ([]KeyCheck, error) {
 func (k *Key) rsa() bool { return k.N != nil && k.N.Sign() > 0 && k.E.Sign() > 0 }
 
 func pass(code CheckCode, format string, args ...any) KeyCheck {
-	return KeyCheck{code, checkPassed, fmt.Sprintf(format, args...)}
+	return KeyCheck{code, CheckPassed, fmt.Sprintf(format, args...)}
 }
 
 func fail(code CheckCode, format string, args ...any) KeyCheck {
@@ -89,13 +89,13 @@ func (k *Key) checkSize() KeyCheck {
 	bits := k.Size()
 	switch {
 	case bits == 0:
-		return skip(checkSize, "The size of the key is not known.")
+		return skip(CheckSize, "The size of the key is not known.")
 	case (k.N != nil || k.P != nil) && bits < MinRSABits:
-		return fail(checkSize, "The modulus has %d bits; at least %d are required.", bits, MinRSABits)
+		return fail(CheckSize, "The modulus has %d bits; at least %d are required.", bits, MinRSABits)
 	case k.N == nil && k.P == nil && bits < MinCurveBits:
-		return fail(checkSize, "The field has %d bits; at least %d are required.", bits, MinCurveBits)
+		return fail(CheckSize, "The field has %d bits; at least %d are required.", bits, MinCurveBits)
 	default:
-		return pass(checkSize, "The key has %d bits.", bits)
+		return pass(CheckSize, "The key has %d bits.", bits)
 	}
 }
 
@@ -125,15 +125,15 @@ func short(n *big.Int) string {
 func (k *Key) checkCurve() KeyCheck {
 	switch {
 	case k.Algorithm != ECDSA:
-		return skip(checkCurve, onlyCurve)
+		return skip(CheckCurve, onlyCurve)
 	case k.Curve == nil:
-		return skip(checkCurve, "The curve is not known.")
+		return skip(CheckCurve, "The curve is not known.")
 	case k.Fault != "":
-		return fail(checkCurve, "%s.", phrase.Capitalize(k.Fault))
+		return fail(CheckCurve, "%s.", phrase.Capitalize(k.Fault))
 	case k.Curve.OID == "" || k.Y == nil:
-		return skip(checkCurve, "The curve has no name by which its properties could be known, or the point is compressed.")
+		return skip(CheckCurve, "The curve has no name by which its properties could be known, or the point is compressed.")
 	default:
-		return pass(checkCurve, "The point lies on the curve %s.", k.Curve.Name)
+		return pass(CheckCurve, "The point lies on the curve %s.", k.Curve.Name)
 	}
 }
 

@@ -44,18 +44,18 @@ func TestKnownKeys(t *testing.T) {
 	require.Equal(t, CheckSkipped, none[CheckDebian])
 	require.Equal(t, CheckSkipped, none[CheckBlocklist])
 	require.Equal(t, CheckSkipped, none[CheckSharedPrime])
-	require.Equal(t, checkPassed, none[CheckFermat])
+	require.Equal(t, CheckPassed, none[CheckFermat])
 
 	hashes, err := ParseKeyHashes("leaked", []byte("# list\n\n"+k.Describe().SPKISHA256+"  firmware\n"))
 	require.NoError(t, err)
 	known := &KnownKeys{Lists: []KeyList{hashes}}
 	require.Equal(t, CheckFailed, outcomes(t, k, known)[CheckBlocklist])
-	require.Equal(t, checkPassed, outcomes(t, other, known)[CheckBlocklist])
+	require.Equal(t, CheckPassed, outcomes(t, other, known)[CheckBlocklist])
 	require.Equal(t, CheckSkipped, outcomes(t, other, known)[CheckDebian])
 
 	lists, err := ParseKeyList(fmt.Appendf(nil, `{"lists": [{"name": "own", "moduli": ["%x", "%x"]}]}`, k.N, other.N))
 	require.NoError(t, err)
-	require.Equal(t, checkPassed, outcomes(t, k, &KnownKeys{Lists: lists})[CheckSharedPrime]) // it is its own modulus
+	require.Equal(t, CheckPassed, outcomes(t, k, &KnownKeys{Lists: lists})[CheckSharedPrime]) // it is its own modulus
 }
 
 // The table of badkeys is searched where it lies.
@@ -75,7 +75,7 @@ func TestKeyTable(t *testing.T) {
 	require.NoError(t, table.CheckSorted())
 	known := &KnownKeys{Table: table}
 	require.Equal(t, CheckFailed, outcomes(t, k, known)[CheckDebian])
-	require.Equal(t, checkPassed, outcomes(t, other, known)[CheckDebian])
+	require.Equal(t, CheckPassed, outcomes(t, other, known)[CheckDebian])
 
 	copy(data, bytes.Repeat([]byte{0xff}, 16))
 	require.ErrorContains(t, table.CheckSorted(), "out of order")

@@ -194,7 +194,7 @@ const (
 // to bound the work. Signatures with weak algorithms are verified like others.
 func (k *Key) Check(a SignatureAlgorithm, message, signature []byte) Validity {
 	algorithm, known := map[scheme]KeyAlgorithm{
-		pkcs1: RSA, pss: RSA, ecdsaScheme: ECDSA, dsaScheme: dsa, edwards25519: Ed25519, edwards448: OtherKey,
+		pkcs1: RSA, pss: RSA, ecdsaScheme: ECDSA, dsaScheme: DSA, edwards25519: Ed25519, edwards448: OtherKey,
 	}[a.scheme]
 	switch {
 	case !known:

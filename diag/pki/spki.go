@@ -92,7 +92,7 @@ func ReadKey(spki []byte) (*Key, error) {
 		k.Algorithm = ECDSA
 		k.readEC(params)
 	case oidDSA:
-		k.Algorithm = dsa
+		k.Algorithm = DSA
 		k.readDSA(params)
 	case oidEd25519:
 		k.Algorithm = Ed25519
@@ -214,12 +214,12 @@ const (
 	RSA      KeyAlgorithm = "rsa"
 	ECDSA    KeyAlgorithm = "ecdsa"
 	Ed25519  KeyAlgorithm = "ed25519"
-	dsa      KeyAlgorithm = "dsa"
+	DSA      KeyAlgorithm = "dsa"
 	OtherKey KeyAlgorithm = "other"
 )
 
 // Values lists the kinds.
-func (KeyAlgorithm) Values() []string { return kit.Values(RSA, ECDSA, Ed25519, dsa, OtherKey) }
+func (KeyAlgorithm) Values() []string { return kit.Values(RSA, ECDSA, Ed25519, DSA, OtherKey) }
 
 // A PublicKey describes a public key.
 type PublicKey struct {
@@ -315,7 +315,7 @@ func (k *Key) weakness() string {
 	switch {
 	case k.Algorithm == RSA && k.N != nil && k.N.Sign() > 0:
 		return k.weakRSA()
-	case k.Algorithm == dsa:
+	case k.Algorithm == DSA:
 		return "DSA keys are no longer accepted for certificates"
 	case k.Algorithm != ECDSA:
 		return ""

@@ -78,19 +78,19 @@ type Status string
 // The statuses. The reference is the values that the request expects, or else the authoritative answer, or else, if
 // no such server answered, the answer of most resolvers.
 const (
-	match    Status = "match"    // as it should be; also that there is no such name or record
-	mismatch Status = "mismatch" // other records
-	nxDomain Status = "nxdomain" // there is no such name, although there should be
-	noData   Status = "nodata"   // there are no such records, although there should be
-	servFail Status = "servfail" // the resolver could not find out
-	refused  Status = "refused"  // the resolver does not want to answer
-	timedOut Status = "timeout"  // no reply came in time
-	failed   Status = "error"    // no reply came, or none that makes sense
+	Match    Status = "match"    // as it should be; also that there is no such name or record
+	Mismatch Status = "mismatch" // other records
+	NXDomain Status = "nxdomain" // there is no such name, although there should be
+	NoData   Status = "nodata"   // there are no such records, although there should be
+	ServFail Status = "servfail" // the resolver could not find out
+	Refused  Status = "refused"  // the resolver does not want to answer
+	TimedOut Status = "timeout"  // no reply came in time
+	Failed   Status = "error"    // no reply came, or none that makes sense
 )
 
 // Values lists the statuses.
 func (Status) Values() []string {
-	return kit.Values(match, mismatch, nxDomain, noData, servFail, refused, timedOut, failed)
+	return kit.Values(Match, Mismatch, NXDomain, NoData, ServFail, Refused, TimedOut, Failed)
 }
 
 // A Resolver is the answer of one resolver.
@@ -122,14 +122,14 @@ type Progress string
 
 // How far the records have got.
 const (
-	complete     Progress = "complete"     // all resolvers that answer are right
-	partly       Progress = "partial"      // some are
-	nowhere      Progress = "none"         // none has the reference
-	inconclusive Progress = "inconclusive" // too few answer, or there is no reference
+	Complete     Progress = "complete"     // all resolvers that answer are right
+	Partly       Progress = "partial"      // some are
+	Nowhere      Progress = "none"         // none has the reference
+	Inconclusive Progress = "inconclusive" // too few answer, or there is no reference
 )
 
 // Values lists the values.
-func (Progress) Values() []string { return kit.Values(complete, partly, nowhere, inconclusive) }
+func (Progress) Values() []string { return kit.Values(Complete, Partly, Nowhere, Inconclusive) }
 
 // A Summary counts resolvers.
 type Summary struct {

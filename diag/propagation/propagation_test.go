@@ -94,7 +94,7 @@ func TestTenResolvers(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 4*time.Second, time.Since(began))
 		assert.Equal(t, "match match mismatch nxdomain match timeout refused servfail nxdomain nodata", statuses(r))
-		assert.Equal(t, Summary{10, 6, 3, 50, partly}, r.Summary)
+		assert.Equal(t, Summary{10, 6, 3, 50, Partly}, r.Summary)
 		assert.True(t, r.Partial)
 		text, err := json.MarshalIndent(r, "", "  ")
 		require.NoError(t, err)
@@ -121,85 +121,85 @@ func TestRules(t *testing.T) {
 		progress Progress
 		want     []diag.Code
 	}{
-		{"complete", func(*lab) {}, request(www), "match match match", complete, nil},
-		{"no such name", func(*lab) {}, request("x.example.com"), "match match match", complete,
+		{"complete", func(*lab) {}, request(www), "match match match", Complete, nil},
+		{"no such name", func(*lab) {}, request("x.example.com"), "match match match", Complete,
 			[]diag.Code{"propagation.name.nxdomain"}},
 		{"no such record", func(*lab) {}, Request{Name: diag.MustName(www), Type: resolve.Type(dns.TypeMX)},
-			"match match match", complete, []diag.Code{"propagation.records.nodata"}},
-		{"alias inside", func(*lab) {}, request("in.example.com"), "match match match", complete, nil},
-		{"alias outside", func(*lab) {}, request(out), "match match match", complete, nil},
-		{"alias to no name", func(*lab) {}, request("dead.example.com"), "match match match", complete,
+			"match match match", Complete, []diag.Code{"propagation.records.nodata"}},
+		{"alias inside", func(*lab) {}, request("in.example.com"), "match match match", Complete, nil},
+		{"alias outside", func(*lab) {}, request(out), "match match match", Complete, nil},
+		{"alias to no name", func(*lab) {}, request("dead.example.com"), "match match match", Complete,
 			[]diag.Code{"propagation.name.nxdomain"}},
 		{"alias into silence", func(l *lab) { l.Server("ns.example.net", "").Configure(diagtest.ServerConfig{Silent: true}) },
-			request(out), "match match match", inconclusive,
+			request(out), "match match match", Inconclusive,
 			[]diag.Code{"propagation.authority.unknown"}},
 		{"stale", func(l *lab) { l.at(2, "www.example.com. 1800 A 192.0.2.1") }, request(www),
-			"match mismatch match", partly, []diag.Code{"propagation.resolver.stale"}},
-		{"not there yet", fault(2, diagtest.Fault{Answers: []string{""}}), request(www), "match nxdomain match", partly,
+			"match mismatch match", Partly, []diag.Code{"propagation.resolver.stale"}},
+		{"not there yet", fault(2, diagtest.Fault{Answers: []string{""}}), request(www), "match nxdomain match", Partly,
 			[]diag.Code{"propagation.resolver.missing"}},
 		{"nowhere", func(l *lab) {
 			for n := range 3 {
 				l.at(n+1, "www.example.com. 60 A 192.0.2.1")
 			}
-		}, request(www), "mismatch mismatch mismatch", nowhere, []diag.Code{
+		}, request(www), "mismatch mismatch mismatch", Nowhere, []diag.Code{
 			"propagation.resolver.stale"}},
 		{"filtered", fault(2, diagtest.Fault{Rcode: dns.RcodeNameError, Explain: dns.ExtendedErrorCodeBlocked}),
-			request(www), "match nxdomain match", complete, []diag.Code{"propagation.resolver.filtered"}},
+			request(www), "match nxdomain match", Complete, []diag.Code{"propagation.resolver.filtered"}},
 		{"filtered by address", func(l *lab) { l.at(2, "www.example.com. 60 A 0.0.0.0") }, request(www),
-			"match mismatch match", complete, []diag.Code{"propagation.resolver.filtered"}},
+			"match mismatch match", Complete, []diag.Code{"propagation.resolver.filtered"}},
 		{"bogus", fault(2, diagtest.Fault{Rcode: dns.RcodeServerFailure, Explain: dns.ExtendedErrorCodeDNSBogus}),
-			request(www), "match servfail match", complete, []diag.Code{"propagation.resolver.bogus"}},
+			request(www), "match servfail match", Complete, []diag.Code{"propagation.resolver.bogus"}},
 		{"failed", fault(2, diagtest.Fault{Rcode: dns.RcodeServerFailure}), request(www),
-			"match servfail match", complete, []diag.Code{"propagation.resolver.servfail"}},
+			"match servfail match", Complete, []diag.Code{"propagation.resolver.servfail"}},
 		{"refused", fault(2, diagtest.Fault{Rcode: dns.RcodeRefused}), request(www),
-			"match refused match", complete, []diag.Code{}},
+			"match refused match", Complete, []diag.Code{}},
 		{"another code", fault(2, diagtest.Fault{Rcode: dns.RcodeNotAuth}), request(www),
-			"match error match", complete, []diag.Code{}},
+			"match error match", Complete, []diag.Code{}},
 		{"silent", fault(2, diagtest.Fault{Silent: true}), request(www),
-			"match timeout match", complete, []diag.Code{}},
+			"match timeout match", Complete, []diag.Code{}},
 		{"most silent", func(l *lab) {
 			l.at(2).Configure(diagtest.ServerConfig{Silent: true})
 			l.at(3).Configure(diagtest.ServerConfig{Silent: true})
-		}, request(www), "match timeout timeout", inconclusive,
+		}, request(www), "match timeout timeout", Inconclusive,
 			[]diag.Code{"propagation.resolver.few"}},
 		{"all refuse", func(l *lab) {
 			for n := range 3 {
 				l.at(n+1).Break("*.", dns.RcodeRefused)
 			}
-		}, request(www), "refused refused refused", inconclusive, []diag.Code{"propagation.resolver.none"}},
+		}, request(www), "refused refused refused", Inconclusive, []diag.Code{"propagation.resolver.none"}},
 		{"as expected", func(*lab) {}, Request{Name: diag.MustName(www), Expected: []string{"192.0.2.81", "192.0.2.80"}},
-			"match match match", complete, nil},
+			"match match match", Complete, nil},
 		{"as expected, up to what means nothing", func(l *lab) { l.Zone("_25._tcp.www.example.com. 300 TLSA 3 1 1 abcdef00") },
 			Request{Name: diag.MustName("_25._tcp.www.example.com"), Type: resolve.Type(dns.TypeTLSA), Expected: []string{"3 1 1 ABCD EF00"}},
-			"match match match", complete, nil},
+			"match match match", Complete, nil},
 		{"not as expected", func(l *lab) { l.at(2, "www.example.com. 60 A 192.0.2.1") },
-			Request{Name: diag.MustName(www), Expected: []string{"192.0.2.1"}}, "mismatch match mismatch", partly,
+			Request{Name: diag.MustName(www), Expected: []string{"192.0.2.1"}}, "mismatch match mismatch", Partly,
 			[]diag.Code{"propagation.expected.unpublished", "propagation.resolver.stale"}},
 		{"secondary behind", func(l *lab) {
 			l.Server("ns1.example.com", "", own(other))
 			l.at(3, "www.example.com. 60 A 192.0.2.79\nwww.example.com. 60 A 192.0.2.81")
-		}, request(www), "match match mismatch", partly,
+		}, request(www), "match match mismatch", Partly,
 			[]diag.Code{"propagation.authority.inconsistent", "propagation.resolver.stale"}},
 		{"secondary behind elsewhere", func(l *lab) { l.Server("ns1.example.com", "", own(other)) },
-			request("text.example.com"), "match match match", complete,
+			request("text.example.com"), "match match match", Complete,
 			[]diag.Code{"propagation.authority.serial", "propagation.records.nodata"}},
 		{"one lame", func(l *lab) { l.Server("ns1.example.com", "", "example.org. SOA . . 1 1 1 1 1") }, request(www),
-			"match match match", complete, []diag.Code{"propagation.authority.lame"}},
+			"match match match", Complete, []diag.Code{"propagation.authority.lame"}},
 		{"one silent", func(l *lab) { l.Server("ns1.example.com", "").Configure(diagtest.ServerConfig{Silent: true}) },
-			request(www), "match match match", complete, []diag.Code{"propagation.authority.silent"}},
+			request(www), "match match match", Complete, []diag.Code{"propagation.authority.silent"}},
 		{"one without an address", func(l *lab) { l.Zone("example.com. NS ns3.nowhere.example.") },
-			request(www), "match match match", complete, []diag.Code{"propagation.authority.silent"}},
+			request(www), "match match match", Complete, []diag.Code{"propagation.authority.silent"}},
 		{"one at a private address", func(l *lab) { l.Zone("example.com. NS ns3.example.com.\nns3.example.com. A 10.0.0.1") },
-			request(www), "match match match", complete, []diag.Code{"propagation.authority.silent"}},
-		{"all silent", servers(diagtest.ServerConfig{Silent: true}), request(www), "match match match", inconclusive,
+			request(www), "match match match", Complete, []diag.Code{"propagation.authority.silent"}},
+		{"all silent", servers(diagtest.ServerConfig{Silent: true}), request(www), "match match match", Inconclusive,
 			[]diag.Code{"propagation.authority.unknown", "propagation.authority.silent"}},
 		{"all silent, majority", func(l *lab) {
 			servers(diagtest.ServerConfig{Silent: true})(l)
 			l.at(1, "www.example.com. 60 A 192.0.2.1")
-		}, request(www), "mismatch match match", inconclusive, []diag.Code{"propagation.authority.unknown",
+		}, request(www), "mismatch match match", Inconclusive, []diag.Code{"propagation.authority.unknown",
 			"propagation.authority.silent"}},
 		{"long TTL", func(*lab) {}, Request{Name: diag.MustName("long.example.com"), Type: resolve.Type(dns.TypeMX),
-			Expected: []string{"10 mx.EXAMPLE.com"}}, "match match match", complete, []diag.Code{}},
+			Expected: []string{"10 mx.EXAMPLE.com"}}, "match match match", Complete, []diag.Code{}},
 	}
 	var verdicts []diag.Verdict
 	for _, tt := range tests {

@@ -88,20 +88,20 @@ func (e *evidence) groups() []ValueGroup {
 func (e *evidence) summary() Summary {
 	s := Summary{
 		ResolverCount: len(e.probes), AnsweredCount: view.CountIf(e.probes, (*probe).answered),
-		MatchCount: view.CountIf(e.probes, func(p *probe) bool { return p.status == match }),
+		MatchCount: view.CountIf(e.probes, func(p *probe) bool { return p.status == Match }),
 	}
 	if s.AnsweredCount > 0 {
 		s.PropagationPercent = 100 * s.MatchCount / s.AnsweredCount
 	}
 	switch {
 	case !e.known || s.AnsweredCount*2 < s.ResolverCount || s.AnsweredCount == 0:
-		s.Status = inconclusive
+		s.Status = Inconclusive
 	case s.MatchCount == s.AnsweredCount:
-		s.Status = complete
+		s.Status = Complete
 	case s.MatchCount == 0:
-		s.Status = nowhere
+		s.Status = Nowhere
 	default:
-		s.Status = partly
+		s.Status = Partly
 	}
 	return s
 }

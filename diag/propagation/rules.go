@@ -147,7 +147,7 @@ var resolverRules = rule.Rules[*evidence]{{
 	Title: "Resolvers return different records", Requirement: "No resolver returns different records",
 	Advice: "Wait until the cached answer has expired, or use the operator's cache-flush page if there is one.",
 	Fails: resolversThat(func(e *evidence, s *probe) string {
-		return view.TextIf(s.status == mismatch && s.filtered == "", e.holds(s))
+		return view.TextIf(s.status == Mismatch && s.filtered == "", e.holds(s))
 	}),
 }, {
 	Code: "propagation.resolver.missing", Severity: diag.Warning, Reads: []rule.Source{reference},
@@ -155,7 +155,7 @@ var resolverRules = rule.Rules[*evidence]{{
 	Title: "Resolvers do not return the records", Requirement: "No resolver lacks the records",
 	Advice: "Wait until the cached answer has expired: resolvers also cache that a record does not exist.",
 	Fails: resolversThat(func(e *evidence, s *probe) string {
-		return view.TextIf((s.status == nxDomain || s.status == noData) && s.filtered == "", e.holds(s))
+		return view.TextIf((s.status == NXDomain || s.status == NoData) && s.filtered == "", e.holds(s))
 	}),
 }, {
 	Code: "propagation.resolver.filtered", Severity: diag.Info, Ref: "RFC 8914 section 4.18",
@@ -169,7 +169,7 @@ var resolverRules = rule.Rules[*evidence]{{
 	Title: "DNSSEC validation failed", Requirement: "No resolver fails DNSSEC validation",
 	Advice: "Run dnssec/check on the name: it says which signature, key or DS record is at fault.",
 	Fails: resolversThat(func(_ *evidence, s *probe) string {
-		return view.TextIf(s.status == servFail && diag.MessageDNSSEC(s.reply) == diag.Bogus,
+		return view.TextIf(s.status == ServFail && diag.MessageDNSSEC(s.reply) == diag.Bogus,
 			"failed to validate the answer: "+s.remark())
 	}),
 }, {
@@ -178,7 +178,7 @@ var resolverRules = rule.Rules[*evidence]{{
 	Title: "Resolver answered SERVFAIL", Requirement: "No resolver answered SERVFAIL",
 	Advice: "Run domain/dns-check and dnssec/check on the domain if several resolvers fail.",
 	Fails: resolversThat(func(_ *evidence, s *probe) string {
-		return view.TextIf(s.status == servFail && s.filtered == "" && diag.MessageDNSSEC(s.reply) != diag.Bogus,
+		return view.TextIf(s.status == ServFail && s.filtered == "" && diag.MessageDNSSEC(s.reply) != diag.Bogus,
 			strings.TrimSuffix("answered SERVFAIL: "+s.remark(), ": "))
 	}),
 }}

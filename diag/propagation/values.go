@@ -211,7 +211,7 @@ func (e *evidence) compare() {
 	}
 	for _, s := range e.probes {
 		s.status = s.compare(e.reference)
-		if s.status != match && s.reply != nil {
+		if s.status != Match && s.reply != nil {
 			s.filtered = filteredBy(s.reply, s.observation, e.reference)
 		}
 	}
@@ -304,29 +304,29 @@ func (e *evidence) majority() observation {
 func (s *probe) compare(right observation) Status {
 	switch {
 	case errors.Is(s.err, resolver.ErrTimeout):
-		return timedOut
+		return TimedOut
 	case s.err != nil:
-		return failed
+		return Failed
 	case s.reply.Rcode == dns.RcodeServerFailure:
-		return servFail
+		return ServFail
 	case s.reply.Rcode == dns.RcodeRefused:
-		return refused
+		return Refused
 	case !s.observation.answered:
-		return failed
+		return Failed
 	case s.observation.same(right):
-		return match
+		return Match
 	case s.reply.Rcode == dns.RcodeNameError:
-		return nxDomain
+		return NXDomain
 	case len(s.observation.values) == 0:
-		return noData
+		return NoData
 	default:
-		return mismatch
+		return Mismatch
 	}
 }
 
 // answered reports whether a resolver gave a usable answer.
 func (s *probe) answered() bool {
-	return s.filtered == "" && slices.Contains([]Status{match, mismatch, nxDomain, noData}, s.status)
+	return s.filtered == "" && slices.Contains([]Status{Match, Mismatch, NXDomain, NoData}, s.status)
 }
 
 // filteredBy describes how a resolver filters the answer on purpose: by an extended error (RFC 8914 sections 4.16 to
@@ -345,7 +345,7 @@ func filteredBy(m *dns.Msg, got, right observation) string {
 
 // remark returns a resolver's note on its answer, or why it gave no answer.
 func (s *probe) remark() string {
-	if s.status == timedOut {
+	if s.status == TimedOut {
 		return "no response"
 	}
 	if s.err != nil {
@@ -355,7 +355,7 @@ func (s *probe) remark() string {
 		return s.filtered
 	}
 	var texts []string
-	if s.status == failed {
+	if s.status == Failed {
 		texts = append(texts, "the reply is "+dnsmsg.RcodeName(s.reply.Rcode))
 	}
 	for _, x := range dnsmsg.ExtendedErrors(s.reply) {

@@ -42,7 +42,7 @@ func (r *Report) View() *view.View {
 func (r *Report) until() string {
 	left := int64(-1)
 	for _, one := range r.Resolvers {
-		if one.TTL != nil && slices.Contains([]Status{mismatch, nxDomain, noData}, one.Status) {
+		if one.TTL != nil && slices.Contains([]Status{Mismatch, NXDomain, NoData}, one.Status) {
 			left = max(left, int64(*one.TTL))
 		}
 	}
@@ -84,9 +84,9 @@ func (r *Report) groups() []*group {
 func (r *Resolver) group() *group {
 	g := &group{answer: cmp.Or(phrase.Series(r.Values, maxNamed), r.Rcode), note: r.Error}
 	switch r.Status {
-	case match:
+	case Match:
 		g.mark = view.Good
-	case mismatch, nxDomain, noData:
+	case Mismatch, NXDomain, NoData:
 		g.mark = view.Warning
 	default:
 		g.mark, g.answer = view.Unknown, cmp.Or(r.Rcode, "no response")

@@ -332,13 +332,13 @@ func TestDays(t *testing.T) {
 // The registry is right about what it decides, the registrar adds what only it knows.
 func TestMerge(t *testing.T) {
 	f := facts{registrar: Registrar{Name: "a"}, statuses: []string{"ok"}, contacts: []Contact{
-		{Role: registrant, Name: "a"}, {Role: tech, Redacted: true}, {Role: admin, Redacted: true}}}
+		{Role: Registrant, Name: "a"}, {Role: Tech, Redacted: true}, {Role: Admin, Redacted: true}}}
 	f.merge(facts{registrar: Registrar{Name: "b", URL: "b"}, statuses: []string{"b"}, contacts: []Contact{
-		{Role: registrant, Name: "b", Email: "b@example.com", Redacted: true}, {Role: tech, Name: "b"},
-		{Role: admin, Redacted: true}, {Role: billing, Name: "b"}}})
+		{Role: Registrant, Name: "b", Email: "b@example.com", Redacted: true}, {Role: Tech, Name: "b"},
+		{Role: Admin, Redacted: true}, {Role: Billing, Name: "b"}}})
 	require.Equal(t, facts{registrar: Registrar{Name: "a", URL: "b"}, statuses: []string{"ok"}, contacts: []Contact{
-		{Role: registrant, Name: "a", Email: "b@example.com"}, {Role: tech, Name: "b"}, {Role: admin, Redacted: true},
-		{Role: billing, Name: "b"}}}, f)
+		{Role: Registrant, Name: "a", Email: "b@example.com"}, {Role: Tech, Name: "b"}, {Role: Admin, Redacted: true},
+		{Role: Billing, Name: "b"}}}, f)
 }
 
 // A name below a suffix with a registry of its own is not unregistered only because the registry above

@@ -29,7 +29,7 @@ var domainRoles = []struct {
 	word string
 	role Role
 }{
-	{"registrant", registrant}, {"administrative", admin}, {"technical", tech}, {"abuse", abuse}, {"billing", billing},
+	{"registrant", Registrant}, {"administrative", Admin}, {"technical", Tech}, {"abuse", Abuse}, {"billing", Billing},
 }
 
 func factsOfObject(o *object) facts {
@@ -171,7 +171,7 @@ func (e *domainEvidence) report(raw bool, ended time.Time) *DomainReport {
 	if !f.dates.ExpiresAt.IsZero() {
 		r.DaysUntilExpiry = new(days(f.dates.ExpiresAt.Sub(e.now)))
 	}
-	if raw && e.protocol == rdap {
+	if raw && e.protocol == RDAP {
 		r.Raw = clip(e.rdap.raw, maxReportText)
 	} else if raw {
 		r.Raw = rawWhois(e.whois)
@@ -202,13 +202,13 @@ type Impact string
 
 // The impacts.
 const (
-	protective Impact = "protective" // it keeps others from changing something
-	neutral    Impact = "neutral"    // it is worth knowing
-	problem    Impact = "problem"    // it keeps the domain from working, or ends it
+	Protective Impact = "protective" // it keeps others from changing something
+	Neutral    Impact = "neutral"    // it is worth knowing
+	Problem    Impact = "problem"    // it keeps the domain from working, or ends it
 )
 
 // Values lists the impacts.
-func (Impact) Values() []string { return kit.Values(protective, neutral, problem) }
+func (Impact) Values() []string { return kit.Values(Protective, Neutral, Problem) }
 
 // A Status is a state of the registration.
 type Status struct {
@@ -263,7 +263,7 @@ func explain(text string) Status {
 	if s, ok := knownStatus(text); ok {
 		return s
 	}
-	return Status{clip(text, 100), "A status of this registry only.", neutral}
+	return Status{clip(text, 100), "A status of this registry only.", Neutral}
 }
 
 // statusesIn returns the statuses that words name one after the other, as in "ok / autoRenewPeriod", or
@@ -329,7 +329,7 @@ func (f *facts) hasStatus(list []Status, what string) bool {
 		return len(f.nameservers) > 0
 	case "restrictions": // which ok excludes (RFC 5731 section 2.3)
 		return slices.ContainsFunc(list, func(s Status) bool {
-			return s.Impact != neutral || strings.HasPrefix(s.Code, "pending") || strings.HasSuffix(s.Code, "Prohibited")
+			return s.Impact != Neutral || strings.HasPrefix(s.Code, "pending") || strings.HasSuffix(s.Code, "Prohibited")
 		})
 	}
 	return hasStatus(list, what)

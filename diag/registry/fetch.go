@@ -34,7 +34,7 @@ type domainEvidence struct {
 // fetchDomain asks the registry over RDAP and then the registrar, or, if that leaves the question open,
 // over WHOIS. Each question depends on the answer before.
 func (c *Client) fetchDomain(ctx context.Context, env *diag.Env, req DomainRequest) (*domainEvidence, error) {
-	e := &domainEvidence{domain: req.Domain, now: env.Now(), outcome: unanswered, protocol: rdap}
+	e := &domainEvidence{domain: req.Domain, now: env.Now(), outcome: unanswered, protocol: RDAP}
 	e.name, e.isSuffix = c.registered(req.Domain.String())
 	e.services = c.bootstrap().forDomain(e.name)
 	follow := req.FollowRegistrar == nil || *req.FollowRegistrar
@@ -142,7 +142,7 @@ func (e *domainEvidence) parse() error {
 			e.outcome, e.protocol = o, WHOIS
 		}
 	}
-	if e.outcome == absent && e.rdap.doubt && e.protocol == rdap {
+	if e.outcome == absent && e.rdap.doubt && e.protocol == RDAP {
 		e.outcome = unanswered // unconfirmed, and any web server might say so
 	}
 	if e.outcome.conclusive() || e.outcome == unreadable && spoke(e.whois) {

@@ -22,11 +22,11 @@ var regionals = []struct {
 	whois    string
 }{
 	{ARIN, []string{"arin.net"}, "whois.arin.net"},
-	{ripe, []string{"ripe.net"}, "whois.ripe.net"},
-	{apnic, []string{"apnic.net", "nic.ad.jp", "kisa.or.kr", "krnic.net", "twnic.net.tw", "twnic.tw", "cnnic.cn",
+	{RIPE, []string{"ripe.net"}, "whois.ripe.net"},
+	{APNIC, []string{"apnic.net", "nic.ad.jp", "kisa.or.kr", "krnic.net", "twnic.net.tw", "twnic.tw", "cnnic.cn",
 		"idnic.net", "irinn.in", "vnnic.vn"}, "whois.apnic.net"},
-	{lacnic, []string{"lacnic.net", "registro.br", "nic.mx"}, "whois.lacnic.net"},
-	{afrinic, []string{"afrinic.net"}, "whois.afrinic.net"},
+	{LACNIC, []string{"lacnic.net", "registro.br", "nic.mx"}, "whois.lacnic.net"},
+	{AFRINIC, []string{"afrinic.net"}, "whois.afrinic.net"},
 }
 
 func registryOf(server string) (Registry, string) {
@@ -41,7 +41,7 @@ func registryOf(server string) (Registry, string) {
 			}
 		}
 	}
-	return noRegistry, ianaWhois
+	return NoRegistry, ianaWhois
 }
 
 // ipEvidence is the input of the rules and the report.
@@ -65,7 +65,7 @@ type ipEvidence struct {
 // fetchIP asks the regional registry over RDAP and then for the autonomous system, or, if that leaves
 // the question open, over WHOIS.
 func (c *Client) fetchIP(ctx context.Context, env *diag.Env, ip diag.IP) (*ipEvidence, error) {
-	e := &ipEvidence{ip: ip, now: env.Now(), source: fromNone, registry: noRegistry, outcome: absent}
+	e := &ipEvidence{ip: ip, now: env.Now(), source: FromNone, registry: NoRegistry, outcome: absent}
 	e.services = c.bootstrap().forAddress(ip.Addr)
 	if block, purpose, ok := PurposeOf(ip.Addr); ok {
 		e.block, e.purpose, e.facts = block, &purpose, factsOfPurpose(block, purpose)
@@ -131,8 +131,8 @@ func (e *ipEvidence) askSystem(ctx context.Context, env *diag.Env, b *Bootstrap)
 func (e *ipEvidence) parse() error {
 	e.outcome = e.rdap.outcome
 	if e.outcome.conclusive() {
-		e.source = fromRDAP
-		if r, _ := registryOf(e.rdap.url); r != noRegistry {
+		e.source = FromRDAP
+		if r, _ := registryOf(e.rdap.url); r != NoRegistry {
 			e.registry = r
 		}
 	}
@@ -143,8 +143,8 @@ func (e *ipEvidence) parse() error {
 	for _, a := range e.whois {
 		e.weigh(a)
 	}
-	if e.outcome == absent && e.rdap.doubt && e.source == fromRDAP {
-		e.outcome, e.source = unanswered, fromNone // unconfirmed, and any web server might say so
+	if e.outcome == absent && e.rdap.doubt && e.source == FromRDAP {
+		e.outcome, e.source = unanswered, FromNone // unconfirmed, and any web server might say so
 	}
 	if e.purpose != nil && e.outcome != found {
 		e.facts = factsOfPurpose(e.block, *e.purpose)
@@ -170,17 +170,17 @@ func (e *ipEvidence) weigh(a whoisAnswer) {
 		o = unreadable
 	}
 	if o == unanswered {
-		if e.outcome == found && regional != noRegistry {
-			e.outcome, e.facts, e.source = unreadable, ipFacts{}, fromNone
+		if e.outcome == found && regional != NoRegistry {
+			e.outcome, e.facts, e.source = unreadable, ipFacts{}, FromNone
 		}
 		return
 	}
-	if o == found || regional != noRegistry || !e.outcome.conclusive() {
-		e.outcome, e.facts, e.source = o, n.facts, fromNone
+	if o == found || regional != NoRegistry || !e.outcome.conclusive() {
+		e.outcome, e.facts, e.source = o, n.facts, FromNone
 	}
 	if o.conclusive() {
-		e.source = fromWHOIS
-		if regional != noRegistry {
+		e.source = FromWHOIS
+		if regional != NoRegistry {
 			e.registry = regional
 		}
 	}
@@ -315,7 +315,7 @@ func (e *ipEvidence) report(raw bool, ended time.Time) *IPReport {
 		r.Contacts[i].Phones = append([]string{}, c.Phones...)
 	}
 	switch {
-	case raw && e.source == fromRDAP:
+	case raw && e.source == FromRDAP:
 		r.Raw = clip(e.rdap.raw, maxReportText)
 	case raw:
 		r.Raw = rawWhois(e.whois)

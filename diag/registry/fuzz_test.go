@@ -34,10 +34,10 @@ func FuzzParseObject(f *testing.F) {
 				t.Error("entities are too deep")
 			}
 		}
-		e := &domainEvidence{outcome: found, protocol: rdap, now: time.Unix(0, 0), facts: factsOfObject(o)}
+		e := &domainEvidence{outcome: found, protocol: RDAP, now: time.Unix(0, 0), facts: factsOfObject(o)}
 		e.domain = diag.MustDomain("example.com")
 		printable(t, e.report(false, e.now))
-		ip := &ipEvidence{outcome: found, source: fromRDAP, facts: factsOfNetwork(o, o), ip: diag.MustIP("192.0.2.1")}
+		ip := &ipEvidence{outcome: found, source: FromRDAP, facts: factsOfNetwork(o, o), ip: diag.MustIP("192.0.2.1")}
 		printable(t, ip.report(false, e.now))
 	})
 }
@@ -104,7 +104,7 @@ func FuzzWHOIS(f *testing.F) {
 		if n.found && !n.size.Contains(ip) {
 			t.Errorf("%v does not have %v", n.size, ip)
 		}
-		i := &ipEvidence{outcome: found, source: fromWHOIS, facts: n.facts, ip: diag.IP{Addr: ip}}
+		i := &ipEvidence{outcome: found, source: FromWHOIS, facts: n.facts, ip: diag.IP{Addr: ip}}
 		printable(t, i.report(true, e.now))
 
 		if o := judgeText("query quota exceeded\n" + text); o != limited {

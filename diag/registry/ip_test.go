@@ -298,8 +298,8 @@ func TestSpecialAddress(t *testing.T) {
 			require.Equal(t, tt.name, r.Purpose.Name)
 			require.Equal(t, tt.rfc, r.Purpose.RFC)
 			require.Equal(t, []netip.Prefix{netip.MustParsePrefix(tt.cidr)}, r.Network.CIDRs)
-			require.Equal(t, fromNone, r.Source)
-			require.Equal(t, noRegistry, r.Registry)
+			require.Equal(t, FromNone, r.Source)
+			require.Equal(t, NoRegistry, r.Registry)
 			require.Empty(t, w.Queries())
 			require.Empty(t, w.Connections())
 		})
@@ -362,7 +362,7 @@ func TestAddressOutsideBootstrap(t *testing.T) {
 	w.Whois(ianaWhois, map[string]string{"8.8.8.8": "inetnum: 8.0.0.0 - 8.255.255.255\n"})
 	r, err = (&Client{Bootstrap: b}).LookupIP(t.Context(), w.Env(), ipRequest)
 	require.NoError(t, err)
-	require.Equal(t, fromNone, r.Source)
+	require.Equal(t, FromNone, r.Source)
 	require.Equal(t, []diag.Code{"ipwhois.registry.unreadable"}, diagtest.CodesOf(r.Findings))
 }
 

@@ -169,8 +169,8 @@ func roleOfKey(s string) Role {
 		word string
 		role Role
 	}{
-		{"registrant", registrant}, {"holder", registrant}, {"owner", registrant}, {"admin", admin},
-		{"tech", tech}, {"billing", billing},
+		{"registrant", Registrant}, {"holder", Registrant}, {"owner", Registrant}, {"admin", Admin},
+		{"tech", Tech}, {"billing", Billing},
 	} {
 		if strings.HasPrefix(s, w.word) || strings.HasPrefix(s, "domain "+w.word) {
 			return w.role

@@ -84,7 +84,7 @@ func TestTolerance(t *testing.T) {
 	require.Equal(t, "ns.xn--bcher-kva.example", o.nameservers[0].Name)
 	f := factsOfObject(o)
 	require.Equal(t, Registrar{Name: "42", IANAID: "42"}, f.registrar)
-	require.Equal(t, []Contact{{Role: tech, Redacted: true}, {Role: billing, Redacted: true}}, f.contacts)
+	require.Equal(t, []Contact{{Role: Tech, Redacted: true}, {Role: Billing, Redacted: true}}, f.contacts)
 }
 
 // A registrar is a company, whose data are not redacted even if it has a role that is.

@@ -131,13 +131,13 @@ type Source string
 
 // The sources.
 const (
-	fromRDAP  Source = "rdap"
-	fromWHOIS Source = "whois"
-	fromNone  Source = "none" // no registry was asked, or none had an answer
+	FromRDAP  Source = "rdap"
+	FromWHOIS Source = "whois"
+	FromNone  Source = "none" // no registry was asked, or none had an answer
 )
 
 // Values lists the sources.
-func (Source) Values() []string { return kit.Values(fromRDAP, fromWHOIS, fromNone) }
+func (Source) Values() []string { return kit.Values(FromRDAP, FromWHOIS, FromNone) }
 
 // A Registry is one of the regional Internet registries, which assign addresses (RFC 7020 section 3): arin,
 // ripe, apnic, lacnic, afrinic or none.
@@ -146,15 +146,15 @@ type Registry string
 // The regional registries.
 const (
 	ARIN       Registry = "arin"
-	ripe       Registry = "ripe"
-	apnic      Registry = "apnic"
-	lacnic     Registry = "lacnic"
-	afrinic    Registry = "afrinic"
-	noRegistry Registry = "none"
+	RIPE       Registry = "ripe"
+	APNIC      Registry = "apnic"
+	LACNIC     Registry = "lacnic"
+	AFRINIC    Registry = "afrinic"
+	NoRegistry Registry = "none"
 )
 
 // Values lists the registries.
-func (Registry) Values() []string { return kit.Values(ARIN, ripe, apnic, lacnic, afrinic, noRegistry) }
+func (Registry) Values() []string { return kit.Values(ARIN, RIPE, APNIC, LACNIC, AFRINIC, NoRegistry) }
 
 // A Network is an allocated or assigned block of addresses. Its text fields are empty if unknown.
 type Network struct {
@@ -243,12 +243,12 @@ type Protocol string
 
 // The protocols.
 const (
-	rdap  Protocol = "rdap"
+	RDAP  Protocol = "rdap"
 	WHOIS Protocol = "whois"
 )
 
 // Values lists the protocols.
-func (Protocol) Values() []string { return kit.Values(rdap, WHOIS) }
+func (Protocol) Values() []string { return kit.Values(RDAP, WHOIS) }
 
 // A Registrar is a company that registers domains for their holders.
 type Registrar struct {
@@ -292,15 +292,15 @@ type Role string
 
 // The roles.
 const (
-	registrant Role = "registrant"
-	admin      Role = "admin"
-	tech       Role = "tech"
-	abuse      Role = "abuse"
-	billing    Role = "billing"
+	Registrant Role = "registrant"
+	Admin      Role = "admin"
+	Tech       Role = "tech"
+	Abuse      Role = "abuse"
+	Billing    Role = "billing"
 )
 
 // Values lists the roles.
-func (Role) Values() []string { return kit.Values(registrant, admin, tech, abuse, billing) }
+func (Role) Values() []string { return kit.Values(Registrant, Admin, Tech, Abuse, Billing) }
 
 // A Contact is a contact of a registration.
 type Contact struct {

@@ -254,17 +254,17 @@ func TestExplain(t *testing.T) {
 		text, code string
 		impact     Impact
 	}{
-		{"client transfer prohibited", "clientTransferProhibited", protective},
-		{"clientTransferProhibited", "clientTransferProhibited", protective},
-		{"CLIENT_TRANSFER_PROHIBITED", "clientTransferProhibited", protective},
-		{"Transfer Prohibited by Registrar", "clientTransferProhibited", protective},
-		{"Delete Prohibited by Registry", "serverDeleteProhibited", protective},
-		{"server hold", "serverHold", problem},
-		{"redemption period", "redemptionPeriod", problem},
-		{"OK", "ok", neutral},
-		{"ACTIVE", "active", neutral},
-		{"NOT DELEGATED", "not delegated", problem},
-		{"Sleeping", "Sleeping", neutral},
+		{"client transfer prohibited", "clientTransferProhibited", Protective},
+		{"clientTransferProhibited", "clientTransferProhibited", Protective},
+		{"CLIENT_TRANSFER_PROHIBITED", "clientTransferProhibited", Protective},
+		{"Transfer Prohibited by Registrar", "clientTransferProhibited", Protective},
+		{"Delete Prohibited by Registry", "serverDeleteProhibited", Protective},
+		{"server hold", "serverHold", Problem},
+		{"redemption period", "redemptionPeriod", Problem},
+		{"OK", "ok", Neutral},
+		{"ACTIVE", "active", Neutral},
+		{"NOT DELEGATED", "not delegated", Problem},
+		{"Sleeping", "Sleeping", Neutral},
 	}
 	for _, tt := range tests {
 		t.Run(tt.text, func(t *testing.T) {

@@ -42,7 +42,7 @@ func (r *DomainReport) View() *view.View {
 	ds := len(r.DNSSEC.DS)
 	v.Fact("dnssec", view.Known(r.DNSSEC.Signed, "signed"+view.TextIf(ds > 0, ", "+phrase.Count(ds, "DS record")),
 		"not signed", "not known: the registry does not say"))
-	if i := slices.IndexFunc(r.Contacts, func(c Contact) bool { return c.Role == registrant }); i >= 0 {
+	if i := slices.IndexFunc(r.Contacts, func(c Contact) bool { return c.Role == Registrant }); i >= 0 {
 		c := r.Contacts[i]
 		holder := cmp.Or(c.Organization, c.Name, view.TextIf(c.Redacted, "withheld by the registry"))
 		v.Fact("holder", strings.TrimPrefix(holder+", "+c.Country, ", "))
@@ -60,14 +60,14 @@ func (r *IPReport) View() *view.View {
 	}
 	n := r.Network
 	cidrs := phrase.Series(kit.Map(n.CIDRs, netip.Prefix.String), maxNamed)
-	v.Fact("network", view.TextIf(r.Purpose.Name == "" || r.Source != fromNone, strings.TrimSpace(cidrs+" "+n.Name)),
+	v.Fact("network", view.TextIf(r.Purpose.Name == "" || r.Source != FromNone, strings.TrimSpace(cidrs+" "+n.Name)),
 		"ipwhois.network", "ipwhois.registry")
 	holder := cmp.Or(r.Organization.Name, r.Organization.Handle)
 	v.Fact("holder", holder)
 	v.Fact("country", cmp.Or(r.Organization.Country, n.Country))
 	a := r.ASN
 	v.Fact("as", view.TextIf(a != (ASN{}), strings.TrimSpace(fmt.Sprintf("AS%d %s %s", a.Number, a.Name, a.Route))))
-	if r.Source != fromNone {
+	if r.Source != FromNone {
 		abuse := append(slices.Clone(r.Abuse.Emails), r.Abuse.Phones...)
 		v.Fact("abuse", cmp.Or(phrase.Series(abuse, maxNamed), "no contact"), "ipwhois.abuse")
 		v.Fact("registry", strings.ToUpper(string(r.Registry))+", by "+strings.ToUpper(string(r.Source)))

@@ -92,9 +92,9 @@ func TestHowServersAreAsked(t *testing.T) {
 		{"usual", Request{}, "192.0.2.53", resolver.UDP},
 		{"TCP", Request{Transport: resolver.TCP}, "192.0.2.53", resolver.TCP},
 		{"IPv6", Request{IPVersion: 6}, "2001:db8::53", resolver.UDP},
-		{"public", Request{Resolver: google}, "8.8.8.8", resolver.UDP},
-		{"public, over TCP", Request{Resolver: google, Transport: resolver.TCP}, "8.8.8.8", resolver.TCP},
-		{"public, over IPv6", Request{Resolver: quad9, IPVersion: 6}, "2620:fe::fe", resolver.UDP},
+		{"public", Request{Resolver: Google}, "8.8.8.8", resolver.UDP},
+		{"public, over TCP", Request{Resolver: Google, Transport: resolver.TCP}, "8.8.8.8", resolver.TCP},
+		{"public, over IPv6", Request{Resolver: Quad9, IPVersion: 6}, "2620:fe::fe", resolver.UDP},
 	}
 	synctest.Test(t, func(t *testing.T) {
 		world := diagtest.NewWorld(t)

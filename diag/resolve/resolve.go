@@ -53,17 +53,17 @@ type ResolverID string
 // The resolvers.
 const (
 	Default    ResolverID = "default" // the resolver of the environment
-	google     ResolverID = "google"
-	cloudflare ResolverID = "cloudflare"
-	quad9      ResolverID = "quad9"
-	openDNS    ResolverID = "opendns"
+	Google     ResolverID = "google"
+	Cloudflare ResolverID = "cloudflare"
+	Quad9      ResolverID = "quad9"
+	OpenDNS    ResolverID = "opendns"
 	// Authoritative means the authoritative servers of the name, found by iteration from the root.
 	Authoritative ResolverID = "authoritative"
 )
 
 // Values lists the resolvers.
 func (ResolverID) Values() []string {
-	return kit.Values(Default, google, cloudflare, quad9, openDNS, Authoritative)
+	return kit.Values(Default, Google, Cloudflare, Quad9, OpenDNS, Authoritative)
 }
 
 // A Report is the answer to one question.

@@ -306,10 +306,10 @@ func TestLookupResolvers(t *testing.T) {
 		}{
 			{"example.com", "", Resolver{Default, "Default resolver", "", ""}, "1.2.3.4", false},
 			{"example.com", Default, Resolver{Default, "Default resolver", "", ""}, "1.2.3.4", false},
-			{"example.com", google, Resolver{google, "Google Public DNS", "8.8.8.8", resolver.UDP}, "1.2.3.4", false},
-			{"example.com", cloudflare, Resolver{cloudflare, "Cloudflare 1.1.1.1", "1.1.1.1", resolver.UDP}, "5.6.7.8", false},
-			{"example.com", quad9, Resolver{quad9, "Quad9", "9.9.9.9", resolver.UDP}, "1.2.3.4", false},
-			{"big.example.com", openDNS, Resolver{openDNS, "Cisco OpenDNS", "208.67.222.222", resolver.TCP}, "1.2.3.4", true},
+			{"example.com", Google, Resolver{Google, "Google Public DNS", "8.8.8.8", resolver.UDP}, "1.2.3.4", false},
+			{"example.com", Cloudflare, Resolver{Cloudflare, "Cloudflare 1.1.1.1", "1.1.1.1", resolver.UDP}, "5.6.7.8", false},
+			{"example.com", Quad9, Resolver{Quad9, "Quad9", "9.9.9.9", resolver.UDP}, "1.2.3.4", false},
+			{"big.example.com", OpenDNS, Resolver{OpenDNS, "Cisco OpenDNS", "208.67.222.222", resolver.TCP}, "1.2.3.4", true},
 		}
 		for _, c := range cases {
 			r, err := Lookup(t.Context(), world.Env(), Request{Name: name(t, c.name), Type: Type(dns.TypeA), Resolver: c.id})
@@ -333,7 +333,7 @@ func TestHideResolver(t *testing.T) {
 			id   ResolverID
 			want string
 		}{
-			{false, Default, "9.9.9.9"}, {true, Default, ""}, {true, "", ""}, {true, google, "8.8.8.8"},
+			{false, Default, "9.9.9.9"}, {true, Default, ""}, {true, "", ""}, {true, Google, "8.8.8.8"},
 		} {
 			env := world.Env()
 			env.Resolver = env.Upstream("own", resolver.Server{Addrs: []netip.Addr{netip.MustParseAddr("9.9.9.9")}})

@@ -78,7 +78,7 @@ func TestWalkRules(t *testing.T) {
 				"example.com. NS ns2.example.com.\nns2.example.com. A 192.0.2.12\n")
 		}, Request{Resolver: Authoritative}, []diag.Code{"resolve.walk.glue"}},
 		{"another answer", func(w *diagtest.World) { w.Resolver("8.8.8.8", "www.example.com. 3600 A 192.0.2.81") },
-			Request{Resolver: google, Trace: true}, []diag.Code{"resolve.walk.differs"}},
+			Request{Resolver: Google, Trace: true}, []diag.Code{"resolve.walk.differs"}},
 		{"another code", func(w *diagtest.World) {
 			w.Fault("www.example.com", 0, diagtest.Fault{Rcode: dns.RcodeNameError})
 		}, Request{Trace: true}, []diag.Code{"resolve.rcode.nxdomain", "resolve.walk.differs"}},

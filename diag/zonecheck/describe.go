@@ -137,7 +137,7 @@ func results(v diag.Verdict) []RuleResult {
 
 func summarize(list []RuleResult) (s Summary) {
 	counts := map[Status]*int{
-		Passed: &s.PassCount, warned: &s.WarningCount, failed: &s.FailCount, informed: &s.InfoCount,
+		Passed: &s.PassCount, Warned: &s.WarningCount, Failed: &s.FailCount, Informed: &s.InfoCount,
 	}
 	for _, r := range list {
 		*counts[r.Status]++
@@ -149,11 +149,11 @@ func summarize(list []RuleResult) (s Summary) {
 func statusOf(rule rule.Description, f diag.Finding) Status {
 	switch {
 	case f.Severity == diag.Info:
-		return informed
+		return Informed
 	case f.Severity == diag.Warning || rule.State == diag.Unknown:
-		return warned
+		return Warned
 	default:
-		return failed
+		return Failed
 	}
 }
 

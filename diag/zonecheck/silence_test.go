@@ -69,7 +69,7 @@ func TestFacts(t *testing.T) {
 		r := play(t, tt.setup)
 		i := slices.IndexFunc(r.Checks, func(c RuleResult) bool { return c.Code == tt.want })
 		require.GreaterOrEqual(t, i, 0, tt.want)
-		require.Equal(t, informed, r.Checks[i].Status)
+		require.Equal(t, Informed, r.Checks[i].Status)
 		require.NotEmpty(t, r.Checks[i].Message)
 		require.NotContains(t, diagtest.Codes(r.Verdict), tt.want)
 		require.Equal(t, 100, *r.Score, tt.want)

@@ -177,13 +177,13 @@ type Status string
 // The statuses. What the servers did not answer is a warning.
 const (
 	Passed   Status = "pass"
-	warned   Status = "warning"
-	failed   Status = "fail"
-	informed Status = "info"
+	Warned   Status = "warning"
+	Failed   Status = "fail"
+	Informed Status = "info"
 )
 
 // Values lists the statuses.
-func (Status) Values() []string { return kit.Values(Passed, warned, failed, informed) }
+func (Status) Values() []string { return kit.Values(Passed, Warned, Failed, Informed) }
 
 // A RuleResult is a rule that applied, and its outcome.
 type RuleResult struct {
@@ -273,7 +273,7 @@ func (e *evidence) facts() (list []RuleResult) {
 		for _, one := range f.tell(e).Joined() {
 			list = append(
 				list,
-				RuleResult{Code: f.code, Category: Category(f.category.Code), Status: informed, Message: one.Detail},
+				RuleResult{Code: f.code, Category: Category(f.category.Code), Status: Informed, Message: one.Detail},
 			)
 		}
 	}

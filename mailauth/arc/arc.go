@@ -221,18 +221,19 @@ type Fault struct {
 type FaultCode string
 
 const (
-	noInstance FaultCode = "instance"    // a field without a valid i=
-	tooMany    FaultCode = "too_many"    // more than [MaxSets]
-	gap        FaultCode = "gap"         // a set is missing
-	incomplete FaultCode = "incomplete"  // a set lacks a field
-	duplicate  FaultCode = "duplicate"   // a set has a field twice
-	syntax     FaultCode = "syntax"      // a field is not valid
-	wrongState FaultCode = "wrong_state" // cv= is other than none in the first set, or none in a later one
+	FaultNoInstance FaultCode = "instance"    // a field without a valid i=
+	FaultTooMany    FaultCode = "too_many"    // more than [MaxSets]
+	FaultGap        FaultCode = "gap"         // a set is missing
+	FaultIncomplete FaultCode = "incomplete"  // a set lacks a field
+	FaultDuplicate  FaultCode = "duplicate"   // a set has a field twice
+	FaultSyntax     FaultCode = "syntax"      // a field is not valid
+	FaultWrongState FaultCode = "wrong_state" // cv= is other than none in the first set, or none in a later one
 )
 
 // Values lists the faults.
 func (FaultCode) Values() []string {
-	return kit.Values(noInstance, tooMany, gap, incomplete, duplicate, syntax, wrongState)
+	return kit.Values(FaultNoInstance, FaultTooMany, FaultGap, FaultIncomplete, FaultDuplicate, FaultSyntax,
+		FaultWrongState)
 }
 
 const (
@@ -289,10 +290,10 @@ func (c *Chain) add(found map[int]*Set, f *message.Field, index int) {
 	instance, results, signature := read(f)
 	switch {
 	case instance < 1: // RFC 8617 section 4.2.1
-		c.fault(noInstance, 0, "An %s field has no valid instance (i=).", f.Name)
+		c.fault(FaultNoInstance, 0, "An %s field has no valid instance (i=).", f.Name)
 		return
 	case instance > MaxSets:
-		c.fault(tooMany, instance, "An %s field has instance %d; a chain has at most %d.", f.Name, instance, MaxSets)
+		c.fault(FaultTooMany, instance, "An %s field has instance %d; a chain has at most %d.", f.Name, instance, MaxSets)
 		return
 	}
 	s := found[instance]
@@ -301,7 +302,7 @@ func (c *Chain) add(found map[int]*Set, f *message.Field, index int) {
 		found[instance] = s
 	}
 	if !s.add(results, signature, index) { // RFC 8617 section 5.1.1
-		c.fault(duplicate, instance, "The set i=%d has more than one %s.", instance, f.Name)
+		c.fault(FaultDuplicate, instance, "The set i=%d has more than one %s.", instance, f.Name)
 	}
 }
 
@@ -334,7 +335,7 @@ func (c *Chain) check() {
 	for i := range c.Sets {
 		s := &c.Sets[i]
 		if s.Instance > next {
-			c.fault(gap, next, "The set i=%d is missing: the chain goes up to i=%d.", next, c.Instances)
+			c.fault(FaultGap, next, "The set i=%d is missing: the chain goes up to i=%d.", next, c.Instances)
 		}
 		next = s.Instance + 1
 		c.checkSet(s)
@@ -347,7 +348,7 @@ func (c *Chain) checkSet(s *Set) {
 		index int
 	}{{resultsField, s.ResultsIndex}, {messageField, s.MessageIndex}, {sealField, s.SealIndex}} {
 		if f.index < 0 {
-			c.fault(incomplete, s.Instance, "The set i=%d has no %s.", s.Instance, f.name)
+			c.fault(FaultIncomplete, s.Instance, "The set i=%d has no %s.", s.Instance, f.name)
 		}
 	}
 	for _, signature := range []*dkim.Signature{s.Message, s.Seal} {
@@ -355,7 +356,8 @@ func (c *Chain) checkSet(s *Set) {
 			continue
 		}
 		if err, ok := signature.Err().(*dkim.SignatureError); ok {
-			c.fault(syntax, s.Instance, "The %s of the set i=%d is not valid: %s.", signature.Kind, s.Instance, err.Fault.Text)
+			c.fault(FaultSyntax, s.Instance, "The %s of the set i=%d is not valid: %s.", signature.Kind, s.Instance,
+				err.Fault.Text)
 		}
 	}
 	if s.Message != nil && s.Seal != nil && s.Message.Domain != s.Seal.Domain {
@@ -364,8 +366,8 @@ func (c *Chain) checkSet(s *Set) {
 	switch {
 	case s.Seal == nil || s.State == "":
 	case s.Instance == 1 && s.State == Pass: // RFC 8617 section 5.1.1
-		c.fault(wrongState, 1, "The first seal says cv=%s: there was no chain before it.", s.State)
+		c.fault(FaultWrongState, 1, "The first seal says cv=%s: there was no chain before it.", s.State)
 	case s.Instance > 1 && s.State == None:
-		c.fault(wrongState, s.Instance, "The seal i=%d says cv=none, although there was a chain before it.", s.Instance)
+		c.fault(FaultWrongState, s.Instance, "The seal i=%d says cv=none, although there was a chain before it.", s.Instance)
 	}
 }

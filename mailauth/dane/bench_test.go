@@ -15,9 +15,9 @@ func BenchmarkVerify(b *testing.B) {
 		name    string
 		records []Record
 	}{
-		{"DANE-EE", []Record{of(daneee, spki, SHA256, k.leaf)}},
-		{"DANE-TA", []Record{of(daneta, cert, SHA256, k.issuer)}},
-		{"50 records", slices.Repeat([]Record{of(daneta, cert, SHA256, k.issuer), of(pkixee, spki, SHA512, k.leaf)}, 25)},
+		{"DANE-EE", []Record{of(DANEEE, SPKI, SHA256, k.leaf)}},
+		{"DANE-TA", []Record{of(DANETA, Cert, SHA256, k.issuer)}},
+		{"50 records", slices.Repeat([]Record{of(DANETA, Cert, SHA256, k.issuer), of(PKIXEE, SPKI, SHA512, k.leaf)}, 25)},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -66,13 +66,13 @@ type Status string
 const (
 	Pass       Status = "pass"
 	Failed     Status = "fail"
-	missing    Status = "missing"
-	insecure   Status = "insecure"
+	Missing    Status = "missing"
+	Insecure   Status = "insecure"
 	Unverified Status = "unverified"
 )
 
 // Values lists the statuses.
-func (Status) Values() []string { return kit.Values(Pass, Failed, missing, insecure, Unverified) }
+func (Status) Values() []string { return kit.Values(Pass, Failed, Missing, Insecure, Unverified) }
 
 // Summary counts servers.
 type Summary struct {
@@ -128,7 +128,7 @@ func (h *host) report(e *evidence) Host {
 		MXHost: h.MXHost(), RecordName: e.recordName(h.base), DNSSEC: h.tlsaStatus, AddressesDNSSEC: h.addressStatus,
 		TLSA: []TLSA{}, Status: e.status(h),
 	}
-	if r.Status != Pass && r.Status != missing {
+	if r.Status != Pass && r.Status != Missing {
 		r.Error = e.reason(h)
 	}
 	s := h.server()

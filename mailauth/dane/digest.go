@@ -179,11 +179,11 @@ func (e *evidence) status(h *host) Status {
 	case h.broken() || h.fault == unusable:
 		return Failed
 	case h.fault == unasked, h.fault == absent && (h.baseStatus == diag.Insecure || e.namesDNSSEC == diag.Insecure):
-		return insecure
+		return Insecure
 	case h.fault == absent:
-		return missing
+		return Missing
 	case h.fault == unsigned || e.namesDNSSEC == diag.Insecure && h.applies():
-		return insecure
+		return Insecure
 	case h.fault == none && e.namesDNSSEC == diag.Secure:
 		return Pass
 	default:

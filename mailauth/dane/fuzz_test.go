@@ -48,10 +48,10 @@ func FuzzVerify(f *testing.F) {
 		if one.OK() != (one.Err() == nil) {
 			t.Errorf("%v: OK is %t, and the error %v", r, one.OK(), one.Err())
 		}
-		if one.OK() && (r.Fault() != "" || r.Usage == daneee && !r.Matches(leaf)) {
+		if one.OK() && (r.Fault() != "" || r.Usage == DANEEE && !r.Matches(leaf)) {
 			t.Errorf("%v authenticates another server", r)
 		}
-		mine := of(daneee, spki, SHA256, leaf)
+		mine := of(DANEEE, SPKI, SHA256, leaf)
 		if both := Verify([]Record{r, mine}, peer); !both.OK() && (r.Fault() != "" || r.Matching != SHA512) {
 			t.Errorf("%v keeps a server from being authenticated: %v", r, both.Err())
 		}

@@ -186,7 +186,7 @@ func (h *host) correction(r Record) string {
 	}
 	for _, meant := range intendedRecords(r) {
 		place := s.chain[1:]
-		if meant.Usage == daneee {
+		if meant.Usage == DANEEE {
 			place = s.chain[:1]
 		}
 		if slices.ContainsFunc(place, meant.Matches) {
@@ -201,11 +201,11 @@ func (h *host) correction(r Record) string {
 
 // meant are the records that senders can use, and that a record with a wrong number may have been meant as.
 func intendedRecords(r Record) (list []Record) {
-	usages, selectors, matchings := []Usage{daneee, daneta}, []Selector{spki, cert}, []Matching{SHA256, SHA512, full}
-	if r.Usage == daneee || r.Usage == daneta {
+	usages, selectors, matchings := []Usage{DANEEE, DANETA}, []Selector{SPKI, Cert}, []Matching{SHA256, SHA512, Full}
+	if r.Usage == DANEEE || r.Usage == DANETA {
 		usages = []Usage{r.Usage}
 	}
-	if r.Selector <= spki {
+	if r.Selector <= SPKI {
 		selectors = []Selector{r.Selector}
 	}
 	for _, u := range usages {
@@ -270,7 +270,7 @@ var recordRules = rule.Rules[*evidence]{{
 		"and 1 as unusable.",
 	Fails: func(e *evidence) rule.Failures {
 		return e.replacing(eachRecord(func(r Record) string {
-			if r.Usage > pkixee {
+			if r.Usage > PKIXEE {
 				return ""
 			}
 			return "has the usage " + r.Usage.String() + ", which is unusable for SMTP"
@@ -281,19 +281,19 @@ var recordRules = rule.Rules[*evidence]{{
 	Title: "TLSA record with an unknown usage", Requirement: "All TLSA records have a defined usage",
 	Advice: "Correct the first number of the record, such as to 3 for the certificate of the server itself, once its " +
 		"data match what the server presents now.",
-	Fails: faulty(func(r Record) bool { return r.Usage > daneee }),
+	Fails: faulty(func(r Record) bool { return r.Usage > DANEEE }),
 }, {
 	Code: "dane.tlsa.selector.unknown", Severity: diag.Warning, Weight: 1, Ref: "RFC 6698 section 2.1.2",
 	Title: "TLSA record with an unknown selector", Requirement: "All TLSA records have a defined selector",
 	Advice: "Correct the second number of the record, 1 for the public key, 0 for the whole certificate, once its " +
 		"data match what the server presents now.",
-	Fails: faulty(func(r Record) bool { return r.Usage <= daneee && r.Selector > spki }),
+	Fails: faulty(func(r Record) bool { return r.Usage <= DANEEE && r.Selector > SPKI }),
 }, {
 	Code: "dane.tlsa.matching.unknown", Severity: diag.Warning, Weight: 1, Ref: "RFC 6698 section 2.1.3",
 	Title: "TLSA record with an unknown matching type", Requirement: "All TLSA records have a defined matching type",
 	Advice: "Correct the third number of the record, such as to 1 for SHA-256, once its data match what the server " +
 		"presents now.",
-	Fails: faulty(func(r Record) bool { return r.Usage <= daneee && r.Selector <= spki && r.Matching > SHA512 }),
+	Fails: faulty(func(r Record) bool { return r.Usage <= DANEEE && r.Selector <= SPKI && r.Matching > SHA512 }),
 }, {
 	Code: "dane.tlsa.data", Severity: diag.Warning, Weight: 2, Ref: "RFC 6698 section 2.1.4",
 	Title:       "TLSA record with data of the wrong length or form",
@@ -302,7 +302,7 @@ var recordRules = rule.Rules[*evidence]{{
 		"matching type 1, 128 for 2, the whole certificate or key in DER for 0. Often the end was cut off or quotation " +
 		"marks were added.",
 	Fails: faulty(func(r Record) bool {
-		return r.Usage <= daneee && r.Selector <= spki && r.Matching <= SHA512 && r.Fault() != ""
+		return r.Usage <= DANEEE && r.Selector <= SPKI && r.Matching <= SHA512 && r.Fault() != ""
 	}),
 }}
 
@@ -329,7 +329,7 @@ var upkeepRules = rule.Rules[*evidence]{{
 	Advice: "Publish a record 3 1 1 with the SHA-256 of the public key beside it, and let the renewal keep the key: a " +
 		"record of the whole certificate (3 0 x) must be replaced before each renewal.",
 	When: hasEffectiveRecords, Fails: failEachHost(func(e *evidence, h *host) rule.Failures {
-		lasting := func(r Record) bool { return r.Usage != daneee || r.Selector != cert }
+		lasting := func(r Record) bool { return r.Usage != DANEEE || r.Selector != Cert }
 		return rule.FailIf(!slices.ContainsFunc(h.usable(), lasting),
 			"All TLSA records at %s are for the whole certificate, which changes when it is renewed.", e.recordName(h.base))
 	}, none, unverified),

@@ -171,7 +171,7 @@ func endingRule(r rule.Rule[*evidence]) rule.Rule[*evidence] {
 // byKey reports whether a record authenticates the host for which names and dates do not count.
 func (h *host) byKey() bool {
 	for i, m := range h.server().result.Matches {
-		if m.Err == nil && h.records[i].Usage == daneee {
+		if m.Err == nil && h.records[i].Usage == DANEEE {
 			return true
 		}
 	}
@@ -218,7 +218,7 @@ func (e *evidence) missingAuthority(h *host) string {
 	paths, _ := s.chain[0].Verify(x509.VerifyOptions{Roots: e.roots, Intermediates: sent, CurrentTime: e.now})
 	for _, path := range paths {
 		for _, issuer := range path[1:] {
-			names := func(r Record) bool { return r.Usage == daneta && r.Matches(issuer) }
+			names := func(r Record) bool { return r.Usage == DANETA && r.Matches(issuer) }
 			if !slices.ContainsFunc(s.chain, issuer.Equal) && slices.ContainsFunc(h.usable(), names) {
 				return phrase.Quote(cmp.Or(issuer.Subject.CommonName, issuer.Subject.String()))
 			}
@@ -248,11 +248,11 @@ func (e *evidence) cause(h *host, s *server) string {
 		switch leaf := s.chain[0]; {
 		case m.Err != nil && m.Err.Reason == Superseded && m.Found:
 			return ": the record with SHA2-256 would, but those with SHA2-512 count instead"
-		case r.Usage == daneta && r.Matches(leaf):
+		case r.Usage == DANETA && r.Matches(leaf):
 			return ": the record " + r.Numbers() + " is for the certificate of the server itself, which is usage 3"
-		case r.Usage == daneee && len(s.chain) > 1 && slices.ContainsFunc(s.chain[1:], r.Matches):
+		case r.Usage == DANEEE && len(s.chain) > 1 && slices.ContainsFunc(s.chain[1:], r.Matches):
 			return ": the record " + r.Numbers() + " is for the certificate of an authority, which is usage 2"
-		case r.Usage == daneee &&
+		case r.Usage == DANEEE &&
 			(Record{Usage: r.Usage, Selector: 1 - r.Selector, Matching: r.Matching, Data: r.Data}).Matches(leaf):
 			return ": the record " + r.Numbers() + " has the wrong selector for its data"
 		}
@@ -260,11 +260,11 @@ func (e *evidence) cause(h *host, s *server) string {
 	if issuer := e.missingAuthority(h); issuer != "" {
 		return ": the record is for the authority " + issuer + ", whose certificate the server does not send"
 	}
-	digest := func(r Record) bool { return r.Usage == daneta && r.Matching != full }
+	digest := func(r Record) bool { return r.Usage == DANETA && r.Matching != Full }
 	if len(s.chain) > 1 && slices.ContainsFunc(h.usable(), digest) {
 		return ": usage 2 (DANE-TA) counts only if the server sends the certificate that the record is for"
 	}
-	if len(s.chain) == 1 && slices.ContainsFunc(h.usable(), func(r Record) bool { return r.Usage == daneta }) &&
+	if len(s.chain) == 1 && slices.ContainsFunc(h.usable(), func(r Record) bool { return r.Usage == DANETA }) &&
 		!pki.SelfSigned(s.chain[0]) {
 		return ": it sends no issuer certificates, and usage 2 (DANE-TA) needs them"
 	}
@@ -311,11 +311,11 @@ func (e *evidence) suggestActivation(h *host) string {
 // keyRecord returns the record of the public key of a certificate: with SHA-512 only where existing SHA-512 records
 // would make clients ignore one with SHA-256 (RFC 7671 section 9).
 func (h *host) keyRecord(leaf *x509.Certificate) Record {
-	strong := func(r Record) bool { return r.Usage == daneee && r.Selector == spki && r.Matching == SHA512 }
+	strong := func(r Record) bool { return r.Usage == DANEEE && r.Selector == SPKI && r.Matching == SHA512 }
 	if slices.ContainsFunc(h.usable(), strong) {
 		sum := sha512.Sum512(leaf.RawSubjectPublicKeyInfo)
-		return Record{Usage: daneee, Selector: spki, Matching: SHA512, Data: sum[:]}
+		return Record{Usage: DANEEE, Selector: SPKI, Matching: SHA512, Data: sum[:]}
 	}
 	sum := sha256.Sum256(leaf.RawSubjectPublicKeyInfo)
-	return Record{Usage: daneee, Selector: spki, Matching: SHA256, Data: sum[:]}
+	return Record{Usage: DANEEE, Selector: SPKI, Matching: SHA256, Data: sum[:]}
 }

@@ -26,13 +26,13 @@ type (
 )
 
 const (
-	pkixta Usage    = tlsa.PKIXTA
-	pkixee Usage    = tlsa.PKIXEE
-	daneta Usage    = tlsa.DANETA
-	daneee Usage    = tlsa.DANEEE
-	cert   Selector = tlsa.Cert
-	spki   Selector = tlsa.SPKI
-	full   Matching = tlsa.Full
+	PKIXTA Usage    = tlsa.PKIXTA
+	PKIXEE Usage    = tlsa.PKIXEE
+	DANETA Usage    = tlsa.DANETA
+	DANEEE Usage    = tlsa.DANEEE
+	Cert   Selector = tlsa.Cert
+	SPKI   Selector = tlsa.SPKI
+	Full   Matching = tlsa.Full
 )
 
 // SHA256 and SHA512 compare digests.
@@ -44,7 +44,7 @@ const (
 // The reasons, from what is farthest from success.
 const (
 	Unusable   Reason = tlsa.Unusable
-	noMatch    Reason = tlsa.NoMatch
+	NoMatch    Reason = tlsa.NoMatch
 	Superseded Reason = tlsa.Superseded
 	BadChain   Reason = tlsa.BadChain
 	OutOfDate  Reason = tlsa.OutOfDate

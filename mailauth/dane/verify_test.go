@@ -52,7 +52,7 @@ func (k *fixture) reason(records ...Record) Reason {
 
 func of(u Usage, s Selector, m Matching, c *x509.Certificate) Record {
 	part := c.Raw
-	if s == spki {
+	if s == SPKI {
 		part = c.RawSubjectPublicKeyInfo
 	}
 	r := Record{Usage: u, Selector: s, Matching: m, Data: part}
@@ -72,32 +72,32 @@ func TestVerify(t *testing.T) {
 	alone := newKit(t, diagtest.CertSpec{Cert: diagtest.CertMissingIntermediate})
 	self := newKit(t, diagtest.CertSpec{Cert: diagtest.CertSelfSigned})
 	common := newKit(t, diagtest.CertSpec{Change: func(c *x509.Certificate) { c.DNSNames = nil }})
-	for _, s := range []Selector{cert, spki} {
-		for _, m := range []Matching{full, SHA256, SHA512} {
-			require.Empty(t, good.reason(of(daneee, s, m, good.leaf)))
-			require.Empty(t, good.reason(of(pkixee, s, m, good.leaf)))
-			require.Empty(t, good.reason(of(daneta, s, m, good.issuer)))
-			require.Empty(t, good.reason(of(pkixta, s, m, good.issuer)))
-			require.Empty(t, good.reason(of(pkixta, s, m, good.root)), "the root need not be sent")
-			require.Empty(t, expired.reason(of(daneee, s, m, expired.leaf)), "RFC 7671 section 5.1")
-			require.Empty(t, other.reason(of(daneee, s, m, other.leaf)), "RFC 7671 section 5.1")
-			require.Empty(t, common.reason(of(daneta, s, m, common.issuer)), "RFC 7672 section 3.2.3")
+	for _, s := range []Selector{Cert, SPKI} {
+		for _, m := range []Matching{Full, SHA256, SHA512} {
+			require.Empty(t, good.reason(of(DANEEE, s, m, good.leaf)))
+			require.Empty(t, good.reason(of(PKIXEE, s, m, good.leaf)))
+			require.Empty(t, good.reason(of(DANETA, s, m, good.issuer)))
+			require.Empty(t, good.reason(of(PKIXTA, s, m, good.issuer)))
+			require.Empty(t, good.reason(of(PKIXTA, s, m, good.root)), "the root need not be sent")
+			require.Empty(t, expired.reason(of(DANEEE, s, m, expired.leaf)), "RFC 7671 section 5.1")
+			require.Empty(t, other.reason(of(DANEEE, s, m, other.leaf)), "RFC 7671 section 5.1")
+			require.Empty(t, common.reason(of(DANETA, s, m, common.issuer)), "RFC 7672 section 3.2.3")
 
-			require.Equal(t, OutOfDate, expired.reason(of(daneta, s, m, expired.issuer)))
-			require.Equal(t, OutOfDate, expired.reason(of(pkixee, s, m, expired.leaf)))
-			require.Equal(t, WrongName, other.reason(of(daneta, s, m, other.issuer)))
-			require.Equal(t, WrongName, other.reason(of(pkixee, s, m, other.leaf)))
-			require.Equal(t, WrongName, other.reason(of(pkixta, s, m, other.root)))
-			require.Equal(t, BadChain, alone.reason(of(pkixee, s, m, alone.leaf)))
-			require.Equal(t, noMatch, good.reason(of(daneee, s, m, good.issuer)))
-			require.Equal(t, noMatch, good.reason(of(daneta, s, m, good.leaf)), "an issuer, not the server itself")
-			require.Equal(t, noMatch, good.reason(of(daneta, s, m, alone.issuer)), "another world")
-			require.Equal(t, noMatch, expired.reason(of(daneta, s, m, alone.issuer)), "what is expired is not the point")
-			sent := map[bool]Reason{false: noMatch}[m == full] // full data need not be sent
-			require.Equal(t, sent, alone.reason(of(daneta, s, m, alone.issuer)))
-			require.Equal(t, sent, good.reason(of(daneta, s, m, good.root)))
-			signedItself := map[bool]Reason{false: noMatch}[m == full && s == spki]
-			require.Equal(t, signedItself, self.reason(of(daneta, s, m, self.leaf)))
+			require.Equal(t, OutOfDate, expired.reason(of(DANETA, s, m, expired.issuer)))
+			require.Equal(t, OutOfDate, expired.reason(of(PKIXEE, s, m, expired.leaf)))
+			require.Equal(t, WrongName, other.reason(of(DANETA, s, m, other.issuer)))
+			require.Equal(t, WrongName, other.reason(of(PKIXEE, s, m, other.leaf)))
+			require.Equal(t, WrongName, other.reason(of(PKIXTA, s, m, other.root)))
+			require.Equal(t, BadChain, alone.reason(of(PKIXEE, s, m, alone.leaf)))
+			require.Equal(t, NoMatch, good.reason(of(DANEEE, s, m, good.issuer)))
+			require.Equal(t, NoMatch, good.reason(of(DANETA, s, m, good.leaf)), "an issuer, not the server itself")
+			require.Equal(t, NoMatch, good.reason(of(DANETA, s, m, alone.issuer)), "another world")
+			require.Equal(t, NoMatch, expired.reason(of(DANETA, s, m, alone.issuer)), "what is expired is not the point")
+			sent := map[bool]Reason{false: NoMatch}[m == Full] // full data need not be sent
+			require.Equal(t, sent, alone.reason(of(DANETA, s, m, alone.issuer)))
+			require.Equal(t, sent, good.reason(of(DANETA, s, m, good.root)))
+			signedItself := map[bool]Reason{false: NoMatch}[m == Full && s == SPKI]
+			require.Equal(t, signedItself, self.reason(of(DANETA, s, m, self.leaf)))
 		}
 	}
 }
@@ -105,14 +105,14 @@ func TestVerify(t *testing.T) {
 // The strongest digest counts for each usage and selector, and full data always (RFC 7671 section 9).
 func TestDigestAgility(t *testing.T) {
 	k := newKit(t, diagtest.CertSpec{})
-	strange := of(daneee, spki, SHA512, k.issuer)
-	require.Equal(t, Superseded, k.reason(of(daneee, spki, SHA256, k.leaf), strange))
-	require.Empty(t, k.reason(of(daneee, cert, SHA256, k.leaf), strange))
-	require.Empty(t, k.reason(of(daneee, spki, full, k.leaf), strange))
-	require.Empty(t, k.reason(of(daneee, spki, SHA256, k.leaf), of(daneta, spki, SHA512, k.leaf)))
+	strange := of(DANEEE, SPKI, SHA512, k.issuer)
+	require.Equal(t, Superseded, k.reason(of(DANEEE, SPKI, SHA256, k.leaf), strange))
+	require.Empty(t, k.reason(of(DANEEE, Cert, SHA256, k.leaf), strange))
+	require.Empty(t, k.reason(of(DANEEE, SPKI, Full, k.leaf), strange))
+	require.Empty(t, k.reason(of(DANEEE, SPKI, SHA256, k.leaf), of(DANETA, SPKI, SHA512, k.leaf)))
 	broken := strange
 	broken.Data = broken.Data[:63]
-	require.Empty(t, k.reason(of(daneee, spki, SHA256, k.leaf), broken))
+	require.Empty(t, k.reason(of(DANEEE, SPKI, SHA256, k.leaf), broken))
 }
 
 // Of an intermediate trust anchor that the server sends all counts but the dates, whatever the record holds of it.
@@ -121,12 +121,12 @@ func TestVerifyAnchorThatIsSent(t *testing.T) {
 	old, mere := *k.issuer, *k.issuer
 	old.NotAfter = k.now.AddDate(0, 0, -1)
 	mere.IsCA = false
-	for _, s := range []Selector{cert, spki} {
-		for _, m := range []Matching{full, SHA256, SHA512} {
+	for _, s := range []Selector{Cert, SPKI} {
+		for _, m := range []Matching{Full, SHA256, SHA512} {
 			k.chain = []*x509.Certificate{k.leaf, &old}
-			require.Empty(t, k.reason(of(daneta, s, m, &old)), "RFC 5280 section 6.1.1")
+			require.Empty(t, k.reason(of(DANETA, s, m, &old)), "RFC 5280 section 6.1.1")
 			k.chain = []*x509.Certificate{k.leaf, &mere}
-			require.Equal(t, BadChain, k.reason(of(daneta, s, m, &mere)), "it may not sign")
+			require.Equal(t, BadChain, k.reason(of(DANETA, s, m, &mere)), "it may not sign")
 		}
 	}
 }
@@ -135,20 +135,20 @@ func TestVerifyAnchorThatIsSent(t *testing.T) {
 func TestVerifyManyAnchors(t *testing.T) {
 	k := newKit(t, diagtest.CertSpec{})
 	stranger := newKit(t, diagtest.CertSpec{}).leaf
-	records := slices.Repeat([]Record{of(daneta, spki, full, stranger)}, maxUnsent)
-	require.Equal(t, noMatch, k.reason(records...))
-	require.Equal(t, noMatch, k.reason(append(records, of(daneta, spki, full, k.root))...))
-	require.Empty(t, k.reason(append(records[1:], of(daneta, spki, full, k.root))...))
-	require.Empty(t, k.reason(append(records, of(daneta, spki, full, k.issuer))...))
+	records := slices.Repeat([]Record{of(DANETA, SPKI, Full, stranger)}, maxUnsent)
+	require.Equal(t, NoMatch, k.reason(records...))
+	require.Equal(t, NoMatch, k.reason(append(records, of(DANETA, SPKI, Full, k.root))...))
+	require.Empty(t, k.reason(append(records[1:], of(DANETA, SPKI, Full, k.root))...))
+	require.Empty(t, k.reason(append(records, of(DANETA, SPKI, Full, k.issuer))...))
 }
 
 func TestVerifyWithout(t *testing.T) {
 	k := newKit(t, diagtest.CertSpec{})
-	require.Equal(t, noMatch, k.reason())
+	require.Equal(t, NoMatch, k.reason())
 	k.chain = nil
-	r := k.verify(of(daneee, spki, SHA256, k.leaf))
+	r := k.verify(of(DANEEE, SPKI, SHA256, k.leaf))
 	require.False(t, r.OK())
-	require.Equal(t, noMatch, r.Err().Reason)
+	require.Equal(t, NoMatch, r.Err().Reason)
 }
 
 func TestParseRecord(t *testing.T) {
@@ -175,8 +175,8 @@ func TestParseRecord(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	require.Equal(t, "PKIX-TA PKIX-EE DANE-TA DANE-EE unassigned PrivCert", pkixta.String()+" "+pkixee.String()+" "+
-		daneta.String()+" "+daneee.String()+" "+Usage(4).String()+" "+Usage(255).String())
-	require.Equal(t, "Cert SPKI unassigned PrivSel", cert.String()+" "+spki.String()+" "+Selector(2).String()+" "+Selector(255).String())
-	require.Equal(t, "Full SHA2-256 SHA2-512 PrivMatch", full.String()+" "+SHA256.String()+" "+SHA512.String()+" "+Matching(255).String())
+	require.Equal(t, "PKIX-TA PKIX-EE DANE-TA DANE-EE unassigned PrivCert", PKIXTA.String()+" "+PKIXEE.String()+" "+
+		DANETA.String()+" "+DANEEE.String()+" "+Usage(4).String()+" "+Usage(255).String())
+	require.Equal(t, "Cert SPKI unassigned PrivSel", Cert.String()+" "+SPKI.String()+" "+Selector(2).String()+" "+Selector(255).String())
+	require.Equal(t, "Full SHA2-256 SHA2-512 PrivMatch", Full.String()+" "+SHA256.String()+" "+SHA512.String()+" "+Matching(255).String())
 }

@@ -36,8 +36,8 @@ func (h *Host) status() view.Standing {
 	return cmp.Or(
 		view.MarkIf(h.Status == Pass, view.Good, "protected"),
 		view.MarkIf(h.Status == Failed, view.Error, h.Error),
-		view.MarkIf(h.Status == missing, view.Optional, "no TLSA record"),
-		view.MarkIf(h.Status == insecure, view.Warning, h.Error),
+		view.MarkIf(h.Status == Missing, view.Optional, "no TLSA record"),
+		view.MarkIf(h.Status == Insecure, view.Warning, h.Error),
 		view.Standing{Mark: view.Unknown, Note: h.Error},
 	)
 }

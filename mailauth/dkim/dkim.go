@@ -146,9 +146,9 @@ func (e *evidence) report(ended time.Time) *LookupReport {
 		Service: kit.OrZero(e.service()).Name, KnownSelectors: append([]string{}, e.others...),
 	}
 	if e.node.Err() == nil {
-		r.OtherSelectors = possibleSelectors
+		r.OtherSelectors = PossibleSelectors
 		if e.node.NXDomain() && len(e.node.Aliases) == 0 && absent(e) {
-			r.OtherSelectors = noSelectors
+			r.OtherSelectors = NoSelectors
 		}
 	}
 	return r
@@ -236,7 +236,7 @@ func (e *evidence) fields(v diag.Verdict) KeyFields {
 	k := e.key
 	if k == nil {
 		return KeyFields{
-			KeyType: unknownType, HashAlgorithms: []string{}, ServiceTypes: []string{}, Flags: []string{},
+			KeyType: UnknownType, HashAlgorithms: []string{}, ServiceTypes: []string{}, Flags: []string{},
 			ParsedTags: []ParsedTag{},
 		}
 	}

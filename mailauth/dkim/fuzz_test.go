@@ -25,7 +25,7 @@ func FuzzParseKey(f *testing.F) {
 		if k.Err() != nil {
 			return
 		}
-		if k.Public == nil || k.Details == nil || k.Form == "" || k.Type == unknownType || !k.forMail() || k.Hashes != nil && !slices.Contains(k.Hashes, sha256) {
+		if k.Public == nil || k.Details == nil || k.Form == "" || k.Type == UnknownType || !k.forMail() || k.Hashes != nil && !slices.Contains(k.Hashes, sha256) {
 			t.Fatalf("%q is usable, and lacks something: %+v", text, k)
 		}
 		again := ParseKey(k.List.String())

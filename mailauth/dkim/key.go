@@ -34,19 +34,19 @@ type KeyType string
 const (
 	RSA         KeyType = "rsa"
 	Ed25519     KeyType = "ed25519"
-	unknownType KeyType = "unknown"
+	UnknownType KeyType = "unknown"
 )
 
 // Values lists the types.
-func (KeyType) Values() []string { return kit.Values(RSA, Ed25519, unknownType) }
+func (KeyType) Values() []string { return kit.Values(RSA, Ed25519, UnknownType) }
 
 // Form is the encoding of a key's bytes.
 type Form string
 
 const (
-	spki  Form = "SubjectPublicKeyInfo" // RFC 5280 section 4.1.2.7: what all use for RSA
-	pkcs1 Form = "RSAPublicKey"         // RFC 8017 appendix A.1.1: as in RFC 6376 section 3.6.1, but rare
-	raw   Form = "raw"                  // RFC 8463 section 4: the 32 bytes of an Ed25519 key
+	FormSPKI  Form = "SubjectPublicKeyInfo" // RFC 5280 section 4.1.2.7: what all use for RSA
+	FormPKCS1 Form = "RSAPublicKey"         // RFC 8017 appendix A.1.1: as in RFC 6376 section 3.6.1, but rare
+	FormRaw   Form = "raw"                  // RFC 8463 section 4: the 32 bytes of an Ed25519 key
 )
 
 // A Key is a key record, read as far as it can be. [Key.Err] tells whether verifiers use it.
@@ -145,7 +145,7 @@ func (k *Key) readType() {
 	case t.Value == string(Ed25519):
 		k.Type = Ed25519
 	default:
-		k.Type = unknownType
+		k.Type = UnknownType
 		k.fault(badType, t, "the key type "+quoted(t.Value)+" is not rsa or ed25519")
 	}
 }

@@ -94,12 +94,12 @@ func TestKeyFields(t *testing.T) {
 	require.Equal(t, []string{"email"}, k.Services)
 	require.True(t, k.testing() && k.Strict() && k.forMail())
 	require.Equal(t, "old key", k.Notes)
-	require.Equal(t, spki, k.Form)
+	require.Equal(t, FormSPKI, k.Form)
 	require.Equal(t, 2048, k.Public.(*rsa.PublicKey).N.BitLen())
 	require.Equal(t, 2048, k.Details.SizeBits)
 	k = ParseKey("k=ed25519; p=" + ed25519Key)
 	require.Len(t, k.Public.(ed25519.PublicKey), 32)
-	require.Equal(t, raw, k.Form)
+	require.Equal(t, FormRaw, k.Form)
 	require.Nil(t, k.Hashes)
 }
 

@@ -84,10 +84,10 @@ func (k *Key) readData(p taglist.Tag) {
 	}
 	k.Details = new(pki.DescribeKey(found.public, nil))
 	switch {
-	case k.Type == unknownType:
+	case k.Type == UnknownType:
 	case k.Type != found.kind:
 		k.fault(otherType, p, k.typeText()+", but p= holds "+found.kind.article()+" key")
-	case found.kind == Ed25519 && found.form != raw: // RFC 8463 section 4
+	case found.kind == Ed25519 && found.form != FormRaw: // RFC 8463 section 4
 		k.fault(wrapped, p, "p= holds an Ed25519 key inside a SubjectPublicKeyInfo of 44 bytes, not its bare 32 bytes")
 	default:
 		k.Public, k.Form = found.public, found.form
@@ -100,7 +100,7 @@ func (k *Key) checkRSA(p taglist.Tag) {
 	if !ok {
 		return
 	}
-	if k.Form == pkcs1 {
+	if k.Form == FormPKCS1 {
 		k.note(bareRSA, p, "p= holds a bare RSAPublicKey, not a SubjectPublicKeyInfo")
 	}
 	if key.E < 3 || key.E%2 == 0 { // RFC 8017 section 3.1
@@ -145,21 +145,21 @@ func (c content) name() string {
 
 func identify(data []byte) content {
 	if len(data) == ed25519.PublicKeySize && !headed(data) {
-		return content{public: ed25519.PublicKey(data), kind: Ed25519, form: raw}
+		return content{public: ed25519.PublicKey(data), kind: Ed25519, form: FormRaw}
 	}
 	if key, err := x509.ParsePKIXPublicKey(data); err == nil {
 		switch key := key.(type) {
 		case *rsa.PublicKey:
-			return content{public: key, kind: RSA, form: spki}
+			return content{public: key, kind: RSA, form: FormSPKI}
 		case ed25519.PublicKey:
-			return content{public: key, kind: Ed25519, form: spki}
+			return content{public: key, kind: Ed25519, form: FormSPKI}
 		}
 	}
 	if key := readRSA(data); key != nil {
-		return content{public: key, kind: RSA, form: pkcs1}
+		return content{public: key, kind: RSA, form: FormPKCS1}
 	}
 	if key := rsaInside(data); key != nil {
-		return content{public: key, kind: RSA, form: spki}
+		return content{public: key, kind: RSA, form: FormSPKI}
 	}
 	if other, err := pki.ParseKey(data); err == nil && other.Algorithm != pki.RSA &&
 		!slices.Contains(usable, other.Curve) {

@@ -22,12 +22,12 @@ type OtherSelectors string
 
 // The result for the name _domainkey: if it does not exist, nothing below it does (RFC 8020 section 2).
 const (
-	noSelectors       OtherSelectors = "none"
-	possibleSelectors OtherSelectors = "possible"
+	NoSelectors       OtherSelectors = "none"
+	PossibleSelectors OtherSelectors = "possible"
 )
 
 // Values lists the possible values.
-func (OtherSelectors) Values() []string { return kit.Values(noSelectors, possibleSelectors) }
+func (OtherSelectors) Values() []string { return kit.Values(NoSelectors, PossibleSelectors) }
 
 func check(req LookupRequest) error {
 	if req.Domain.IsZero() {

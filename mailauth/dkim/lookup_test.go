@@ -34,15 +34,15 @@ func TestLookupReport(t *testing.T) {
 	require.False(t, r.PublicKey.Weak)
 	require.Equal(t, rsa2048, r.PublicKeyBase64)
 	require.Len(t, r.ParsedTags, 7)
-	require.Equal(t, possibleSelectors, r.OtherSelectors)
+	require.Equal(t, PossibleSelectors, r.OtherSelectors)
 	require.Equal(t, 2, r.StringsCount)
 
 	w = diagtest.NewWorld(t)
 	w.Zone(zone)
 	r = lookup(t, w, request)
 	require.False(t, r.Found || r.Valid)
-	require.Equal(t, unknownType, r.KeyType)
-	require.Equal(t, noSelectors, r.OtherSelectors)
+	require.Equal(t, UnknownType, r.KeyType)
+	require.Equal(t, NoSelectors, r.OtherSelectors)
 	text, err := json.Marshal(r)
 	require.NoError(t, err)
 	for _, list := range []string{"hash_algorithms", "service_types", "flags", "parsed_tags", "records", "known_selectors"} {

@@ -133,23 +133,23 @@ type IssueCode string
 
 // The issues.
 const (
-	issueSHA1         IssueCode = "rsa_sha1"      // RFC 8301 section 3.1: must not be accepted
-	issueShortKey     IssueCode = "short_key"     // RFC 8301 section 3.2: must not be accepted
-	issueDraft        IssueCode = "draft"         // no v=, which RFC 6376 section 3.5 requires
+	IssueSHA1         IssueCode = "rsa_sha1"      // RFC 8301 section 3.1: must not be accepted
+	IssueShortKey     IssueCode = "short_key"     // RFC 8301 section 3.2: must not be accepted
+	IssueDraft        IssueCode = "draft"         // no v=, which RFC 6376 section 3.5 requires
 	IssueExpired      IssueCode = "expired"       // x= has passed
-	issueFuture       IssueCode = "future"        // t= is in the future
-	issueTimes        IssueCode = "times"         // x= is not after t=
-	issueLength       IssueCode = "body_length"   // l= leaves room for additions
-	issueAppended     IssueCode = "appended"      // and text was appended
-	issueTesting      IssueCode = "testing"       // the key has t=y
+	IssueFuture       IssueCode = "future"        // t= is in the future
+	IssueTimes        IssueCode = "times"         // x= is not after t=
+	IssueLength       IssueCode = "body_length"   // l= leaves room for additions
+	IssueAppended     IssueCode = "appended"      // and text was appended
+	IssueTesting      IssueCode = "testing"       // the key has t=y
 	IssuePublicSuffix IssueCode = "public_suffix" // d= is a domain below which anyone can register
 	IssueFromAdded    IssueCode = "from_added"    // a second From that is not signed
 )
 
 // Values lists the issues.
 func (IssueCode) Values() []string {
-	return kit.Values(issueSHA1, issueShortKey, issueDraft, IssueExpired, issueFuture, issueTimes, issueLength,
-		issueAppended, issueTesting, IssuePublicSuffix, IssueFromAdded)
+	return kit.Values(IssueSHA1, IssueShortKey, IssueDraft, IssueExpired, IssueFuture, IssueTimes, IssueLength,
+		IssueAppended, IssueTesting, IssuePublicSuffix, IssueFromAdded)
 }
 
 const maxAhead = 10 * time.Minute
@@ -164,37 +164,37 @@ func (s *Signature) issues(c *Checker, check Check, at time.Time) []Issue {
 		list = append(list, issue)
 	}
 	if s.Hash == crypto.SHA1 { // RFC 8301 section 3.1
-		add(issueSHA1, true, "a", "The signature was made with rsa-sha1, which verifiers must not accept.")
+		add(IssueSHA1, true, "a", "The signature was made with rsa-sha1, which verifiers must not accept.")
 	}
 	if s.draft() { // RFC 6376 section 3.5
-		add(issueDraft, true, "", "The signature has no version tag (v=1), like those of drafts from before 2007.")
+		add(IssueDraft, true, "", "The signature has no version tag (v=1), like those of drafts from before 2007.")
 	}
 	if p := check.Key; p != nil && p.Key != nil {
 		if p.Short() { // RFC 8301 section 3.2
-			add(issueShortKey, true, "", "The RSA key at %s has %d bits, and verifiers must not accept fewer than %d.",
+			add(IssueShortKey, true, "", "The RSA key at %s has %d bits, and verifiers must not accept fewer than %d.",
 				p.Name, p.Key.Details.SizeBits, MinRSABits)
 		}
 		if p.Key.testing() { // RFC 6376 section 3.6.1
-			add(issueTesting, false, "", "The key at %s says that the domain is testing DKIM (t=y).", p.Name)
+			add(IssueTesting, false, "", "The key at %s says that the domain is testing DKIM (t=y).", p.Name)
 		}
 	}
 	if s.Expires != nil && at.After(*s.Expires) { // RFC 6376 section 3.5
 		add(IssueExpired, true, "x", "The signature expired on %s.", s.Expires.Format(time.RFC3339))
 	}
 	if s.Time != nil && s.Time.Sub(at) > maxAhead { // RFC 6376 section 3.5
-		add(issueFuture, false, "t", "The signature says that it was made on %s, which is in the future.",
+		add(IssueFuture, false, "t", "The signature says that it was made on %s, which is in the future.",
 			s.Time.Format(time.RFC3339))
 	}
 	if s.Time != nil && s.Expires != nil && !s.Expires.After(*s.Time) { // RFC 6376 section 3.5
-		add(issueTimes, false, "x", "The signature expires no later than it was made (x= is not after t=).")
+		add(IssueTimes, false, "x", "The signature expires no later than it was made (x= is not after t=).")
 	}
 	if s.Length != nil { // RFC 6376 section 8.2
 		first := phrase.Count(*s.Length, "byte")
 		if more := c.bodies.sizes[s.Body] - *s.Length; more > 0 {
-			add(issueAppended, false, "l",
+			add(IssueAppended, false, "l",
 				"The signature covers only the first %s of the body (l=): the last %d are not signed.", first, more)
 		} else {
-			add(issueLength, false, "l",
+			add(IssueLength, false, "l",
 				"The signature covers only the first %s of the body (l=): anything can be appended.", first)
 		}
 	}

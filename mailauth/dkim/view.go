@@ -52,7 +52,7 @@ func (k *KeyFields) key() string {
 	return cmp.Or(
 		view.TextIf(k.Revoked, "revoked"),
 		k.PublicKey.Short(),
-		view.TextIf(k.KeyType == unknownType, "of unknown type"),
+		view.TextIf(k.KeyType == UnknownType, "of unknown type"),
 		strings.ToUpper(string(k.KeyType))+", not readable",
 	)
 }

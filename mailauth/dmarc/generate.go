@@ -20,12 +20,12 @@ import (
 type Style string
 
 const (
-	styleDMARCbis Style = "dmarcbis" // RFC 9989
-	styleRFC7489  Style = "rfc7489"
+	StyleDMARCbis Style = "dmarcbis" // RFC 9989
+	StyleRFC7489  Style = "rfc7489"
 )
 
 // Values lists the styles.
-func (Style) Values() []string { return kit.Values(styleDMARCbis, styleRFC7489) }
+func (Style) Values() []string { return kit.Values(StyleDMARCbis, StyleRFC7489) }
 
 // ttl is that of generated records, in seconds: an hour, so that a mistake does not last.
 const ttl = 3600
@@ -108,7 +108,7 @@ func (req *GenerateRequest) checkStyle() error {
 	if req.Percentage != nil && (*req.Percentage < 0 || *req.Percentage > 100) {
 		return input.Invalid("percentage", "must be between 0 and 100")
 	}
-	if req.Style != styleRFC7489 {
+	if req.Style != StyleRFC7489 {
 		if req.Percentage != nil && *req.Percentage < 100 { // RFC 9989 appendix A.6
 			return input.Invalid("percentage", "does not exist in RFC 9989: set testing instead, or the style rfc7489")
 		}
@@ -208,7 +208,7 @@ func destinations(field string, list []string, style Style) ([]policy.URI, error
 		switch {
 		case reason != "":
 			return nil, input.Invalid(field, "%s", reason)
-		case u.HasSizeLimit && style != styleRFC7489: // RFC 9989 section 4.8
+		case u.HasSizeLimit && style != StyleRFC7489: // RFC 9989 section 4.8
 			return nil, input.Invalid(field, "has a size limit, which does not exist in RFC 9989: write %s", phrase.Quote(u.URI))
 		case !slices.ContainsFunc(all, func(o policy.URI) bool { return strings.EqualFold(o.URI, u.URI) }):
 			all = append(all, u)

@@ -234,7 +234,7 @@ func (g *generation) stageUpTo(level int, s stage) stage {
 
 // trialStage returns the stage in which quarantine is tried out.
 func (g *generation) trialStage() stage {
-	if g.req.Style == styleRFC7489 {
+	if g.req.Style == StyleRFC7489 {
 		return g.stageUpTo(1, stage{percentage: min(firstSample, g.target.percentage)})
 	}
 	return g.stageUpTo(1, stage{testing: true, percentage: policy.DefaultPercentage})

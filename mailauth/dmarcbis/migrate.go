@@ -93,13 +93,13 @@ func (c *conversion) compatible() bool {
 type DiffOp string
 
 const (
-	diffKeep   DiffOp = "keep"
-	diffRemove DiffOp = "remove"
-	diffAdd    DiffOp = "add"
+	DiffKeep   DiffOp = "keep"
+	DiffRemove DiffOp = "remove"
+	DiffAdd    DiffOp = "add"
 )
 
 // Values lists the operations.
-func (DiffOp) Values() []string { return kit.Values(diffKeep, diffRemove, diffAdd) }
+func (DiffOp) Values() []string { return kit.Values(DiffKeep, DiffRemove, DiffAdd) }
 
 // A DiffLine is a tag of one of two records, or of both.
 type DiffLine struct {
@@ -118,14 +118,14 @@ func diff(before, after []string) []DiffLine {
 	for i, text := range before {
 		at := slices.Index(after, text)
 		if at < 0 {
-			add(diffRemove, before[i:i+1])
+			add(DiffRemove, before[i:i+1])
 			continue
 		}
-		add(diffAdd, after[:at])
-		add(diffKeep, after[at:at+1])
+		add(DiffAdd, after[:at])
+		add(DiffKeep, after[at:at+1])
 		after = after[at+1:]
 	}
-	add(diffAdd, after)
+	add(DiffAdd, after)
 	return lines
 }
 
@@ -134,26 +134,26 @@ type Behavior string
 
 // The behaviors.
 const (
-	same     Behavior = "none"     // the same mail is treated the same
+	Same     Behavior = "none"     // the same mail is treated the same
 	Stricter Behavior = "stricter" // some mail is treated worse than before
-	looser   Behavior = "looser"   // some mail is treated better than before, and none worse
+	Looser   Behavior = "looser"   // some mail is treated better than before, and none worse
 	Testing  Behavior = "testing"  // as looser, because the policy is only tested from now on; no migration needs that
 )
 
 // Values lists the behaviors.
-func (Behavior) Values() []string { return kit.Values(same, Stricter, looser, Testing) }
+func (Behavior) Values() []string { return kit.Values(Same, Stricter, Looser, Testing) }
 
 // A Scope is a kind of mail by the domain in its From field: domain, subdomains or nonexistent_subdomains.
 type Scope string
 
 const (
-	scopeDomain      Scope = "domain"
-	scopeSubdomains  Scope = "subdomains"
-	scopeNonexistent Scope = "nonexistent_subdomains"
+	ScopeDomain      Scope = "domain"
+	ScopeSubdomains  Scope = "subdomains"
+	ScopeNonexistent Scope = "nonexistent_subdomains"
 )
 
 // Values lists the scopes.
-func (Scope) Values() []string { return kit.Values(scopeDomain, scopeSubdomains, scopeNonexistent) }
+func (Scope) Values() []string { return kit.Values(ScopeDomain, ScopeSubdomains, ScopeNonexistent) }
 
 // A Treatment is the requested handling of mail that fails DMARC.
 type Treatment struct {
@@ -216,13 +216,13 @@ func hasTestingFlag(r *policy.Record) bool {
 
 func compare(before, after treatments) []Comparison {
 	var list []Comparison
-	for i, scope := range []Scope{scopeDomain, scopeSubdomains, scopeNonexistent} {
-		c := Comparison{Scope: scope, Before: before[i], After: after[i], Change: same}
+	for i, scope := range []Scope{ScopeDomain, ScopeSubdomains, ScopeNonexistent} {
+		c := Comparison{Scope: scope, Before: before[i], After: after[i], Change: Same}
 		switch b, a := before[i].severity(), after[i].severity(); {
 		case a > b:
 			c.Change = Stricter
 		case a < b:
-			c.Change = looser
+			c.Change = Looser
 		}
 		list = append(list, c)
 	}
@@ -232,9 +232,9 @@ func compare(before, after treatments) []Comparison {
 // combine returns the change of all kinds of mail. Mail that is treated worse weighs more than mail that is
 // treated better.
 func combine(changes ...Behavior) Behavior {
-	total := same
+	total := Same
 	for _, c := range changes {
-		if c == Stricter || total == same {
+		if c == Stricter || total == Same {
 			total = c
 		}
 	}
@@ -252,16 +252,16 @@ func realigned(before, after policy.PSD, domain string) Behavior {
 	subordinate := domain != "" && policy.PublicSuffixOrganizational(domain) != domain
 	switch {
 	case before == after:
-		return same
+		return Same
 	case after == policy.IsPSD:
 		return Stricter
 	case before == policy.IsPSD:
-		return looser
+		return Looser
 	case !subordinate:
-		return same
+		return Same
 	case after == policy.NotPSD:
 		return Stricter
 	default:
-		return looser
+		return Looser
 	}
 }

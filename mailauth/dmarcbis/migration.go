@@ -18,13 +18,13 @@ type Action string
 // The actions.
 const (
 	Keep    Action = "keep"
-	remove  Action = "remove"
-	replace Action = "replace"
-	add     Action = "add"
+	Remove  Action = "remove"
+	Replace Action = "replace"
+	Add     Action = "add"
 )
 
 // Values lists the actions.
-func (Action) Values() []string { return kit.Values(Keep, remove, replace, add) }
+func (Action) Values() []string { return kit.Values(Keep, Remove, Replace, Add) }
 
 // A Change is the change to one tag, and its reason.
 type Change struct {
@@ -89,7 +89,7 @@ func (m *migration) remove(tag, reference, reason string) {
 }
 
 func (m *migration) addRemoval(tag, before, reference, reason string) {
-	m.removals = append(m.removals, Change{tag, remove, phrase.Quote(before), "", reason, reference})
+	m.removals = append(m.removals, Change{tag, Remove, phrase.Quote(before), "", reason, reference})
 }
 
 // withSemicolons reads the record with the semicolons that are missing between its tags.
@@ -346,9 +346,9 @@ func (m *migration) changes() []Change {
 		n, noted := m.notes[name]
 		switch {
 		case !ok:
-			c.Action = remove
+			c.Action = Remove
 		case after != s.Value || noted && name == "p":
-			c.Action, c.After = replace, after
+			c.Action, c.After = Replace, after
 		default:
 			c.After, n = after, keptNote(name)
 		}
@@ -360,7 +360,7 @@ func (m *migration) changes() []Change {
 		if _, ok := original.Get(s.Tag); !ok {
 			name := strings.ToLower(s.Tag)
 			n := m.notes[name]
-			list = append(list, Change{Tag: name, Action: add, After: s.Value, Reason: n.reason, Reference: n.reference})
+			list = append(list, Change{Tag: name, Action: Add, After: s.Value, Reason: n.reason, Reference: n.reference})
 		}
 	}
 	for i := range list {

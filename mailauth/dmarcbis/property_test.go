@@ -156,15 +156,15 @@ func moved(list, others []policy.URI) []policy.URI {
 // drawn compares two records message by message: each of a hundred draws a lot, by which pct decides.
 func drawn(before, after *policy.Record) map[Scope]Behavior {
 	changes := map[Scope]Behavior{}
-	for _, scope := range []Scope{scopeDomain, scopeSubdomains, scopeNonexistent} {
-		changes[scope] = same
+	for _, scope := range []Scope{ScopeDomain, ScopeSubdomains, ScopeNonexistent} {
+		changes[scope] = Same
 		for lot := range 100 {
 			old, new := fate(before, scope, lot), fate(after, scope, lot)
 			switch {
 			case new > old:
 				changes[scope] = Stricter
-			case new < old && changes[scope] == same:
-				changes[scope] = looser
+			case new < old && changes[scope] == Same:
+				changes[scope] = Looser
 			}
 		}
 	}
@@ -176,9 +176,9 @@ func fate(r *policy.Record, scope Scope, lot int) int {
 	reading := r.Reading(policy.RFC9989)
 	p := reading.Requested.Domain
 	switch scope {
-	case scopeSubdomains:
+	case ScopeSubdomains:
 		p = reading.Requested.Subdomain
-	case scopeNonexistent:
+	case ScopeNonexistent:
 		p = reading.Requested.Nonexistent
 	}
 	level := p.Level()

@@ -110,8 +110,8 @@ var migrateRules = rule.Rules[*conversion]{{
 var isRecord = []diag.Code{"dmarcbis.migrate.version"}
 
 var of = map[Scope]string{
-	scopeDomain: " from the domain", scopeSubdomains: " from subdomains",
-	scopeNonexistent: " from nonexistent subdomains",
+	ScopeDomain: " from the domain", ScopeSubdomains: " from subdomains",
+	ScopeNonexistent: " from nonexistent subdomains",
 }
 
 // differences tells which mail is treated differently: all of it in one sentence, if it is treated the same.
@@ -146,7 +146,7 @@ func stricter(c *conversion) rule.Failures {
 
 func (c *conversion) added(tag string) bool {
 	return slices.ContainsFunc(c.changes, func(change Change) bool {
-		return change.Tag == tag && (change.Action == add || change.Action == replace)
+		return change.Tag == tag && (change.Action == Add || change.Action == Replace)
 	})
 }
 

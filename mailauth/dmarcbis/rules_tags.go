@@ -53,7 +53,7 @@ func isAddress(tag string) bool { return tag == "rua" || tag == "ruf" }
 // harmless is the migrated record, if no receiver treats mail differently by it.
 func (e *evidence) harmless() string {
 	c := e.conversion()
-	if c == nil || !c.changed() || c.behavior != same || changed(c.legacy) != same {
+	if c == nil || !c.changed() || c.behavior != Same || changed(c.legacy) != Same {
 		return ""
 	}
 	return c.migrated

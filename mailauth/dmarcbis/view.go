@@ -68,7 +68,7 @@ func (r *MigrateReport) View() *view.View {
 	v.Fact("after", view.TextIf(r.Changed, r.Migrated))
 	treated := map[string][]string{}
 	for _, c := range r.Comparisons {
-		if c.Change != same {
+		if c.Change != Same {
 			text := c.Before.text() + " → " + c.After.text()
 			treated[text] = append(treated[text], view.Words(c.Scope))
 		}
@@ -86,7 +86,7 @@ func (r *MigrateReport) View() *view.View {
 }
 
 var behaviors = map[Behavior]string{
-	same: "Receivers treat the same mail the same way.", Stricter: "Some mail is treated more strictly than before.",
+	Same: "Receivers treat the same mail the same way.", Stricter: "Some mail is treated more strictly than before.",
 }
 
 func (t Treatment) text() string {

@@ -76,7 +76,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 // Listings queries the blocklists of medium and high severity for an address, as [Check] does, and returns the
 // listings. The count is the number of these lists that answered.
 func Listings(ctx context.Context, env *diag.Env, ip diag.IP) (listings []Result, answered int, err error) {
-	e, err := examine(ctx, env, Request{IP: ip}, func(l *List) bool { return l.Category != allow && l.Severity != low })
+	e, err := examine(ctx, env, Request{IP: ip}, func(l *List) bool { return l.Category != Allow && l.Severity != Low })
 	if err != nil {
 		return nil, 0, err
 	}
@@ -186,7 +186,7 @@ func (e *evidence) unavailable() error {
 			if r.fault == "" && !p.limited {
 				return nil
 			}
-			silent = silent && r.fault == timedOut
+			silent = silent && r.fault == TimedOut
 		}
 	}
 	switch {
@@ -207,7 +207,7 @@ func (e *evidence) report() *Report {
 	for _, p := range e.probes {
 		o := &p.outcome
 		r.Partial = r.Partial || !o.measured() && !o.isDefunct()
-		if p.list.Category == allow {
+		if p.list.Category == Allow {
 			r.Allowlists = append(r.Allowlists, p.result(e.ip.Addr))
 			continue
 		}
@@ -215,7 +215,7 @@ func (e *evidence) report() *Report {
 		switch o.status {
 		case Listed:
 			r.ListedCount++
-		case clean:
+		case Clean:
 			r.CleanCount++
 		default:
 			r.ErrorCount++
@@ -241,7 +241,7 @@ func (p *probe) result(ip netip.Addr) Result {
 	switch {
 	case r.Listed:
 		r.Reason = strings.Join(p.reasons, "; ")
-		if l.Category != allow {
+		if l.Category != Allow {
 			r.DelistURL = l.delistURL(ip)
 		}
 	case o.why != "":

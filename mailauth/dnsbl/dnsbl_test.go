@@ -107,10 +107,10 @@ func holds(t *testing.T, r *Report) {
 	listings := true
 	for _, result := range append(append([]Result{}, r.Results...), r.Allowlists...) {
 		require.Equal(t, result.Status == Listed, result.Listed)
-		require.Equal(t, result.Status != Listed && result.Status != clean, result.Status != Listed && result.Reason != "", "%+v", result)
+		require.Equal(t, result.Status != Listed && result.Status != Clean, result.Status != Listed && result.Reason != "", "%+v", result)
 		require.True(t, !result.Listed || len(result.ReturnCodes) > 0)
 		require.True(t, result.Listed || result.DelistURL == "")
-		if result.Category != allow {
+		if result.Category != Allow {
 			require.True(t, listings || !result.Listed, "listings come first")
 			listings = result.Listed
 		}
@@ -122,7 +122,7 @@ func TestHeadlinesFit(t *testing.T) {
 	name := strings.Repeat("x", maxName)
 	lists := []*List{}
 	for i := range maxLists {
-		l := &List{ID: fmt.Sprint(i), Name: name, Category: spam, Severity: high, Zone: "x"}
+		l := &List{ID: fmt.Sprint(i), Name: name, Category: Spam, Severity: High, Zone: "x"}
 		lists = append(lists, l)
 	}
 	for _, listed := range []int{0, 1, maxLists} {
@@ -155,23 +155,23 @@ func TestReport(t *testing.T) {
 		IP: diag.MustIP(ip4), Version: 4, ReverseName: "25.2.0.192", Listed: true, ListedCount: 1, CheckedCount: 2, CleanCount: 1,
 		Results: []Result{
 			{
-				ID: "spamhaus-zen", Name: "Spamhaus ZEN", Zone: "zen.spamhaus.org", Operator: "The Spamhaus Project", Category: spam,
-				Status: Listed, SelfTest: passed, Listed: true, ReturnCodes: []string{"127.0.0.2", "127.0.0.9"},
+				ID: "spamhaus-zen", Name: "Spamhaus ZEN", Zone: "zen.spamhaus.org", Operator: "The Spamhaus Project", Category: Spam,
+				Status: Listed, SelfTest: Passed, Listed: true, ReturnCodes: []string{"127.0.0.2", "127.0.0.9"},
 				Meanings: []string{
 					"SBL, source of spam or host of a spam operation", "DROP, network taken over or leased by criminals",
 				},
-				Reason: "https://www.spamhaus.org/sbl/query/SBL1", Severity: high,
+				Reason: "https://www.spamhaus.org/sbl/query/SBL1", Severity: High,
 				DelistURL: "https://check.spamhaus.org/results?query=192.0.2.25",
 			},
 			{
-				ID: "spamcop", Name: "SpamCop", Zone: "bl.spamcop.net", Operator: "Cisco", Category: spam, Status: clean, SelfTest: passed,
-				ReturnCodes: []string{}, Meanings: []string{}, Severity: high,
+				ID: "spamcop", Name: "SpamCop", Zone: "bl.spamcop.net", Operator: "Cisco", Category: Spam, Status: Clean, SelfTest: Passed,
+				ReturnCodes: []string{}, Meanings: []string{}, Severity: High,
 			},
 		},
 		Allowlists: []Result{{
-			ID: "dnswl", Name: "dnswl.org", Zone: "list.dnswl.org", Operator: "dnswl.org", Category: allow, Status: Listed,
-			SelfTest: passed, Listed: true, ReturnCodes: []string{"127.0.5.2"},
-			Meanings: []string{"Service or network provider", "Medium trust"}, Severity: high,
+			ID: "dnswl", Name: "dnswl.org", Zone: "list.dnswl.org", Operator: "dnswl.org", Category: Allow, Status: Listed,
+			SelfTest: Passed, Listed: true, ReturnCodes: []string{"127.0.5.2"},
+			Meanings: []string{"Service or network provider", "Medium trust"}, Severity: High,
 		}},
 		SpecialPurpose: "Documentation (TEST-NET-1) (RFC 5737)",
 	}, r)
@@ -329,8 +329,8 @@ func TestOperatorsLists(t *testing.T) {
 	r, err := Check(t.Context(), env, Request{IP: diag.MustIP(ip4)})
 	require.NoError(t, err)
 	require.Equal(t, 1, r.CheckedCount)
-	require.Equal(t, notAsked, r.Results[0].SelfTest)
-	require.Equal(t, clean, r.Results[0].Status)
+	require.Equal(t, NotAsked, r.Results[0].SelfTest)
+	require.Equal(t, Clean, r.Results[0].Status)
 	_, err = Check(t.Context(), env, Request{IP: diag.MustIP("2001:db8::1")})
 	require.ErrorContains(t, err, "ip: is of a kind that no list of this service knows: IPv6")
 }

@@ -137,7 +137,7 @@ func failed(a diag.Answer[*dns.A], secrets keys) reply {
 	}
 	why := diag.Reason(a.Err())
 	if why == noResponse {
-		return reply{fault: timedOut, why: why}
+		return reply{fault: TimedOut, why: why}
 	}
 	return reply{fault: Failed, why: "the lookup failed: " + phrase.Quote(secrets.redact(why))}
 }

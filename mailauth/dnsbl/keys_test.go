@@ -122,14 +122,14 @@ func TestRate(t *testing.T) {
 			}
 			return r.Results[0].Status
 		}
-		require.Equal(t, clean, ask(env))
-		require.Equal(t, clean, ask(env.Cached()))
+		require.Equal(t, Clean, ask(env))
+		require.Equal(t, Clean, ask(env.Cached()))
 		require.Equal(t, Failed, ask(env))
 		require.Equal(t, 2, w.Asked(rev+"all.s5h.net.", dns.TypeA))
 		w.Advance(time.Second / 2)
-		require.Equal(t, clean, ask(env))
+		require.Equal(t, Clean, ask(env))
 		require.Equal(t, Failed, ask(env))
-		require.Equal(t, clean, ask(w.NewEnv()), "another environment has its own count")
+		require.Equal(t, Clean, ask(w.NewEnv()), "another environment has its own count")
 	})
 }
 

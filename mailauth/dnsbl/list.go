@@ -16,48 +16,48 @@ type Category string
 
 // The categories.
 const (
-	spam       Category = "spam"       // sources of spam
-	exploit    Category = "exploit"    // infected or hijacked machines, attackers
+	Spam       Category = "spam"       // sources of spam
+	Exploit    Category = "exploit"    // infected or hijacked machines, attackers
 	Policy     Category = "policy"     // addresses that should not send mail themselves: no accusation
-	proxy      Category = "proxy"      // proxies, VPNs, Tor
-	bot        Category = "bot"        // members and controllers of botnets
-	reputation Category = "reputation" // a score, or the company that an address keeps
-	allow      Category = "allow"      // senders that the list vouches for
+	Proxy      Category = "proxy"      // proxies, VPNs, Tor
+	Bot        Category = "bot"        // members and controllers of botnets
+	Reputation Category = "reputation" // a score, or the company that an address keeps
+	Allow      Category = "allow"      // senders that the list vouches for
 )
 
 // Values lists the categories.
 func (Category) Values() []string {
-	return kit.Values(spam, exploit, Policy, proxy, bot, reputation, allow)
+	return kit.Values(Spam, Exploit, Policy, Proxy, Bot, Reputation, Allow)
 }
 
 // Kinds of return codes that are not a category: they are not listings.
 const (
-	neutral Category = "neutral" // an entry that is neither bad nor good
-	refused Category = "refused" // the list did not answer the question
+	Neutral         Category = "neutral" // an entry that is neither bad nor good
+	CategoryRefused Category = "refused" // the list did not answer the question
 )
 
 // Severity rates how many receivers use a list, and so the effect of a listing on mail: high, medium or low.
 type Severity string
 
 const (
-	high   Severity = "high"   // large receivers reject mail on its word
-	medium Severity = "medium" // some reject, many count it
-	low    Severity = "low"    // few use it
+	High   Severity = "high"   // large receivers reject mail on its word
+	Medium Severity = "medium" // some reject, many count it
+	Low    Severity = "low"    // few use it
 )
 
 // Values lists the severities.
-func (Severity) Values() []string { return kit.Values(high, medium, low) }
+func (Severity) Values() []string { return kit.Values(High, Medium, Low) }
 
 // A Scope is the unit of a list's entries: address or network.
 type Scope string
 
 const (
-	ofAddresses Scope = "address" // what the address itself did
-	ofNetworks  Scope = "network" // what some addresses of its network did
+	OfAddresses Scope = "address" // what the address itself did
+	OfNetworks  Scope = "network" // what some addresses of its network did
 )
 
 // Values lists the scopes.
-func (Scope) Values() []string { return kit.Values(ofAddresses, ofNetworks) }
+func (Scope) Values() []string { return kit.Values(OfAddresses, OfNetworks) }
 
 // A Family is a version of the Internet Protocol: ipv4 or ipv6.
 type Family string
@@ -65,11 +65,11 @@ type Family string
 // The families.
 const (
 	IPv4 Family = "ipv4"
-	iPv6 Family = "ipv6"
+	IPv6 Family = "ipv6"
 )
 
 // Values lists the families.
-func (Family) Values() []string { return kit.Values(IPv4, iPv6) }
+func (Family) Values() []string { return kit.Values(IPv4, IPv6) }
 
 // A List is a DNS-based list of addresses. [ParseLists] describes its JSON.
 type List struct {
@@ -160,10 +160,10 @@ func (p *Pattern) UnmarshalText(text []byte) error {
 }
 
 func (l *List) knows(ip netip.Addr) bool {
-	return ip.Is4() && slices.Contains(l.Families, IPv4) || ip.Is6() && slices.Contains(l.Families, iPv6)
+	return ip.Is4() && slices.Contains(l.Families, IPv4) || ip.Is6() && slices.Contains(l.Families, IPv6)
 }
 
-func (l *List) ofNetworks() bool { return l.Scope == ofNetworks }
+func (l *List) ofNetworks() bool { return l.Scope == OfNetworks }
 
 func (l *List) public(keyed bool) string {
 	if keyed {
@@ -257,14 +257,14 @@ func (l *List) decode(a netip.Addr) (kind readingKind, category Category, meanin
 		}
 	}
 	switch {
-	case category == refused, category == "" && (errorCodes.Contains(a) || a == notACode):
+	case category == CategoryRefused, category == "" && (errorCodes.Contains(a) || a == notACode):
 		if m := errorMeanings[a]; category == "" && m != "" {
 			meanings = []string{m}
 		}
 		return denied, "", meanings
 	case category == "":
 		return present, l.Category, nil
-	case category == neutral, category == allow && l.Category != allow:
+	case category == Neutral, category == Allow && l.Category != Allow:
 		return informational, "", meanings
 	default:
 		return present, category, meanings
@@ -280,5 +280,5 @@ func (r *reading) refusal() string {
 
 // rank orders categories by what they accuse an address of.
 func rank(c Category) int {
-	return slices.Index([]Category{allow, Policy, reputation, proxy, exploit, bot, spam}, c)
+	return slices.Index([]Category{Allow, Policy, Reputation, Proxy, Exploit, Bot, Spam}, c)
 }

@@ -15,14 +15,14 @@ type Status string
 // The statuses.
 const (
 	Listed   Status = "listed"
-	clean    Status = "clean"
-	timedOut Status = "timeout" // no response in time
+	Clean    Status = "clean"
+	TimedOut Status = "timeout" // no response in time
 	Refused  Status = "refused" // the list refuses queries from this client
 	Failed   Status = "error"   // the answer is invalid, or unreliable
 )
 
 // Values lists the statuses.
-func (Status) Values() []string { return kit.Values(Listed, clean, timedOut, Refused, Failed) }
+func (Status) Values() []string { return kit.Values(Listed, Clean, TimedOut, Refused, Failed) }
 
 // SelfTest is the outcome of querying a list for the test addresses (RFC 5782 section 5): passed, empty, wildcard,
 // parked, none or unknown.
@@ -30,17 +30,17 @@ type SelfTest string
 
 // The outcomes of the self-test.
 const (
-	passed   SelfTest = "passed"   // the list has the one and not the other
-	empty    SelfTest = "empty"    // it has neither: the list is not maintained
-	wildcard SelfTest = "wildcard" // it has both: it lists every address
-	parked   SelfTest = "parked"   // it answers with addresses that no list answers with
-	notAsked SelfTest = "none"     // the list has no test addresses
+	Passed   SelfTest = "passed"   // the list has the one and not the other
+	Empty    SelfTest = "empty"    // it has neither: the list is not maintained
+	Wildcard SelfTest = "wildcard" // it has both: it lists every address
+	Parked   SelfTest = "parked"   // it answers with addresses that no list answers with
+	NotAsked SelfTest = "none"     // the list has no test addresses
 	Open     SelfTest = "unknown"  // the list did not answer
 )
 
 // Values lists the outcomes of the self-test.
 func (SelfTest) Values() []string {
-	return kit.Values(passed, empty, wildcard, parked, notAsked, Open)
+	return kit.Values(Passed, Empty, Wildcard, Parked, NotAsked, Open)
 }
 
 type outcome struct {
@@ -50,10 +50,10 @@ type outcome struct {
 	why     string  // why it is neither listed nor clean, as the end of a sentence
 }
 
-func (o *outcome) measured() bool { return o.status == Listed || o.status == clean }
+func (o *outcome) measured() bool { return o.status == Listed || o.status == Clean }
 
 // isDefunct reports whether the list is no longer maintained, so that its answers mean nothing.
-func (o *outcome) isDefunct() bool { return o.test == empty || o.test == wildcard }
+func (o *outcome) isDefunct() bool { return o.test == Empty || o.test == Wildcard }
 
 // conclude draws the conclusion from the answers of a list. A listing counts only if the list is known not to list
 // everything, and its absence only if the list is known to list something.
@@ -72,17 +72,17 @@ func (p *probe) conclude() outcome {
 		return fail(Refused, r.refusal())
 	case r.kind == outOfRange:
 		return fail(Failed, fmt.Sprintf("it answered %s, which is not a return code of a list", r.decisive))
-	case test == wildcard:
+	case test == Wildcard:
 		return fail(Failed, "it lists every address, even 127.0.0.1, which no list may have")
-	case test == parked:
+	case test == Parked:
 		return fail(Failed, "it answered for its test address with an address that is not a return code of a list")
 	case fault.fault == Refused:
 		return fail(Refused, fault.why)
 	case r.kind == present && (test != Open || p.passesNegativeTest()):
 		o.status = Listed
-	case r.kind != present && (test == passed || test == notAsked):
-		o.status = clean
-	case test == empty:
+	case r.kind != present && (test == Passed || test == NotAsked):
+		o.status = Clean
+	case test == Empty:
 		return fail(Failed, "it does not list its test address 127.0.0.2, so that the list is not in operation")
 	default:
 		return fail(fault.fault, "its test addresses could not be looked up: "+fault.why)
@@ -93,23 +93,23 @@ func (p *probe) conclude() outcome {
 // selfTest returns the result of the test addresses, and if it is unknown, why.
 func (p *probe) selfTest() (SelfTest, reply) {
 	if !p.list.Test {
-		return notAsked, reply{}
+		return NotAsked, reply{}
 	}
 	listed, unlisted := p.list.survey(p.listed), p.list.survey(p.unlisted)
 	fault := worse(listed.fault, unlisted.fault)
 	switch {
 	case unlisted.present:
-		return wildcard, reply{}
+		return Wildcard, reply{}
 	case fault.fault == Refused:
 		return Open, fault
 	case listed.outOfRange || unlisted.outOfRange:
-		return parked, reply{}
+		return Parked, reply{}
 	case (listed.present || listed.informational) && p.passesNegativeTest():
-		return passed, reply{}
+		return Passed, reply{}
 	case fault.fault != "":
 		return Open, fault
 	default:
-		return empty, reply{}
+		return Empty, reply{}
 	}
 }
 
@@ -143,7 +143,7 @@ func (p *probe) passesNegativeTest() bool {
 
 // worse returns the more informative fault: a refusal before an error, an error before silence.
 func worse(a, b reply) reply {
-	rank := map[Status]int{"": 0, timedOut: 1, Failed: 2, Refused: 3}
+	rank := map[Status]int{"": 0, TimedOut: 1, Failed: 2, Refused: 3}
 	if rank[b.fault] > rank[a.fault] {
 		return b
 	}

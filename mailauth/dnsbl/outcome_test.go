@@ -18,7 +18,7 @@ var answersOf = []reply{
 	{addrs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}},
 	{addrs: []netip.Addr{netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.255.255.255")}},
 	{addrs: []netip.Addr{netip.MustParseAddr("203.0.113.80")}},
-	{fault: timedOut, why: noResponse},
+	{fault: TimedOut, why: noResponse},
 	{fault: Failed, why: "SERVFAIL"},
 	{fault: Refused, why: "REFUSED"},
 }
@@ -45,7 +45,7 @@ func FuzzWeigh(f *testing.F) {
 			case Listed:
 				require.Equal(t, present, l.read(p.address.addrs).kind)
 				require.True(t, !lacks.present && (lacks.absent || lacks.informational))
-			case clean:
+			case Clean:
 				require.Less(t, l.read(p.address.addrs).kind, present)
 				require.Empty(t, p.address.fault)
 				require.True(t, has.present || has.informational)

@@ -105,7 +105,7 @@ func ParseLists(data []byte) ([]*List, error) {
 	}
 	lists, seen := []*List{}, map[string]bool{}
 	for i, text := range file.Lists {
-		l := &List{Severity: low, Scope: ofAddresses, Test: true}
+		l := &List{Severity: Low, Scope: OfAddresses, Test: true}
 		err := diag.DecodeList(text, l, true)
 		if err == nil {
 			err = l.normalize()
@@ -207,7 +207,7 @@ func (l *List) checkTexts() error {
 
 func (c *Code) check() error {
 	return cmp.Or(check(c.Pattern != Pattern{}, "codes", "must be there"),
-		oneOf("kind", c.Kind, append(c.Kind.Values(), string(neutral), string(refused))),
+		oneOf("kind", c.Kind, append(c.Kind.Values(), string(Neutral), string(CategoryRefused))),
 		check(c.Meaning != "", "meaning", "must be there"), checkText("meaning", c.Meaning, maxText))
 }
 

@@ -17,7 +17,7 @@ func TestBuiltInLists(t *testing.T) {
 	zones, untestable := 0, 0
 	for _, l := range lists {
 		t.Run(l.ID, func(t *testing.T) {
-			require.Equal(t, l.Category == allow, l.Delist == "" && l.Category == allow, "only blocklists have an address for removal")
+			require.Equal(t, l.Category == Allow, l.Delist == "" && l.Category == Allow, "only blocklists have an address for removal")
 			if !l.Test {
 				untestable++
 			}
@@ -26,7 +26,7 @@ func TestBuiltInLists(t *testing.T) {
 			}
 			for _, c := range l.Codes {
 				require.False(t, strings.HasSuffix(c.Meaning, "."), c.Meaning)
-				require.True(t, l.Category == allow || c.Kind != refused)
+				require.True(t, l.Category == Allow || c.Kind != CategoryRefused)
 			}
 		})
 	}
@@ -38,9 +38,9 @@ func TestBuiltInLists(t *testing.T) {
 		return lists[i]
 	}
 	for _, id := range []string{"spamhaus-zen", "spamcop", "barracuda", "psbl"} {
-		require.NotEqual(t, allow, byID(id).Category)
+		require.NotEqual(t, Allow, byID(id).Category)
 	}
-	require.Equal(t, allow, byID("dnswl").Category)
+	require.Equal(t, Allow, byID("dnswl").Category)
 	for _, dead := range []string{"sorbs", "njabl", "ahbl", "manitu", "wpbl", "abuse.ch", "unsubscore", "mail-abuse.org", "inps.de", "madavi"} {
 		for _, l := range lists {
 			require.NotContains(t, l.Zone, dead)
@@ -60,14 +60,14 @@ func TestDecode(t *testing.T) {
 		meaning  string // of the first code
 	}{
 		{"spamhaus-zen", "", absent, "", ""},
-		{"spamhaus-zen", "127.0.0.2", present, spam, "SBL"},
-		{"spamhaus-zen", "127.0.0.3", present, spam, "CSS"},
-		{"spamhaus-zen", "127.0.0.4", present, exploit, "XBL"},
-		{"spamhaus-zen", "127.0.0.7", present, exploit, "XBL"},
-		{"spamhaus-zen", "127.0.0.9", present, spam, "DROP"},
+		{"spamhaus-zen", "127.0.0.2", present, Spam, "SBL"},
+		{"spamhaus-zen", "127.0.0.3", present, Spam, "CSS"},
+		{"spamhaus-zen", "127.0.0.4", present, Exploit, "XBL"},
+		{"spamhaus-zen", "127.0.0.7", present, Exploit, "XBL"},
+		{"spamhaus-zen", "127.0.0.9", present, Spam, "DROP"},
 		{"spamhaus-zen", "127.0.0.10", present, Policy, "PBL"},
-		{"spamhaus-zen", "127.0.0.10 127.0.0.4", present, exploit, "XBL"},
-		{"spamhaus-zen", "127.0.0.99", present, spam, ""},
+		{"spamhaus-zen", "127.0.0.10 127.0.0.4", present, Exploit, "XBL"},
+		{"spamhaus-zen", "127.0.0.99", present, Spam, ""},
 		{"spamhaus-zen", "127.255.255.252", denied, "", "misspelled"},
 		{"spamhaus-zen", "127.255.255.254", denied, "", "public or shared resolvers"},
 		{"spamhaus-zen", "127.255.255.255", denied, "", "too many queries"},
@@ -77,15 +77,15 @@ func TestDecode(t *testing.T) {
 		{"spamhaus-zen", "127.0.0.2 203.0.113.1", outOfRange, "", ""},
 		{"spamhaus-zen", "128.0.0.2", outOfRange, "", ""},
 		{"hostkarma", "127.0.0.1", informational, "", "White"},
-		{"hostkarma", "127.0.0.1 127.0.0.2", present, spam, "White"},
+		{"hostkarma", "127.0.0.1 127.0.0.2", present, Spam, "White"},
 		{"hostkarma", "127.0.0.3 127.0.1.1", informational, "", "Yellow"},
-		{"efnet", "127.0.0.1", present, proxy, "Open proxy"},
+		{"efnet", "127.0.0.1", present, Proxy, "Open proxy"},
 		{"mailspike", "127.0.0.19", informational, "", "good"},
-		{"uceprotect-3", "127.0.0.2", present, reputation, "Provider"},
-		{"dnswl", "127.0.5.2", present, allow, "Service or network provider"},
-		{"dnswl", "127.0.10.0", present, allow, "Special case"},
+		{"uceprotect-3", "127.0.0.2", present, Reputation, "Provider"},
+		{"dnswl", "127.0.5.2", present, Allow, "Service or network provider"},
+		{"dnswl", "127.0.10.0", present, Allow, "Special case"},
 		{"dnswl", "127.0.0.255", denied, "", "too many queries"},
-		{"mailspike-allow", "127.0.0.20", present, allow, "excellent"},
+		{"mailspike-allow", "127.0.0.20", present, Allow, "excellent"},
 	} {
 		t.Run(tt.list+" "+tt.codes, func(t *testing.T) {
 			var addrs []netip.Addr
@@ -198,12 +198,12 @@ func TestParseLists(t *testing.T) {
 		`"expires": "after a week."`)))
 	require.NoError(t, err)
 	require.Equal(t, []*List{{
-		ID: "own", Name: "Own", Operator: "We", Zone: "bl.example.net", Category: spam, Severity: low, Decisive: true,
-		Scope: ofNetworks, Families: []Family{IPv4}, Expires: "after a week", Rate: Rate{10, time.Second},
+		ID: "own", Name: "Own", Operator: "We", Zone: "bl.example.net", Category: Spam, Severity: Low, Decisive: true,
+		Scope: OfNetworks, Families: []Family{IPv4}, Expires: "after a week", Rate: Rate{10, time.Second},
 	}}, lists)
 	lists, err = ParseLists([]byte(sample()))
 	require.NoError(t, err)
-	require.True(t, lists[0].Test && lists[0].Scope == ofAddresses)
+	require.True(t, lists[0].Test && lists[0].Scope == OfAddresses)
 }
 
 // The built-in file states its source.

@@ -53,12 +53,12 @@ func (e *evidence) Unanswered() (list []rule.Source) {
 
 func mayBelong(p *probe, c class) bool {
 	aboutPolicy := func(c Code) bool { return c.Kind == Policy }
-	return classOf(p) == c || c == policy && p.list.Severity != low && slices.ContainsFunc(p.list.Codes, aboutPolicy)
+	return classOf(p) == c || c == policy && p.list.Severity != Low && slices.ContainsFunc(p.list.Codes, aboutPolicy)
 }
 
 func classOf(p *probe) class {
 	switch {
-	case p.category() == Policy && p.list.Severity == low:
+	case p.category() == Policy && p.list.Severity == Low:
 		return minorPolicy
 	case p.category() == Policy:
 		return policy
@@ -66,9 +66,9 @@ func classOf(p *probe) class {
 		return network
 	case p.list.Decisive && (p.outcome.status != Listed || len(p.outcome.reading.meanings) > 0):
 		return decisive // except for an undocumented code
-	case p.list.Severity == high:
+	case p.list.Severity == High:
 		return major
-	case p.list.Severity == medium:
+	case p.list.Severity == Medium:
 		return minor
 	default:
 		return obscure
@@ -77,7 +77,7 @@ func classOf(p *probe) class {
 
 func (e *evidence) blocks(is func(*probe) bool) (list []*probe) {
 	for _, p := range e.probes {
-		if p.list.Category != allow && is(p) {
+		if p.list.Category != Allow && is(p) {
 			list = append(list, p)
 		}
 	}
@@ -135,13 +135,13 @@ func (e *evidence) listing(p *probe) rule.Failures {
 // remedies remove the cause of a listing, which precedes the request for removal: an address whose cause remains is
 // listed again.
 var remedies = map[Category]string{
-	spam: "Find and stop what sends the spam: a hijacked mailbox, a form or script that is abused, or a mailing to " +
+	Spam: "Find and stop what sends the spam: a hijacked mailbox, a form or script that is abused, or a mailing to " +
 		"people who did not ask for it.",
-	exploit: "Find and clean the machine behind the address that is infected or attacks others; " +
+	Exploit: "Find and clean the machine behind the address that is infected or attacks others; " +
 		"behind NAT it may be any.",
-	bot:        "Find and clean the machine behind the address that is part of a botnet; behind NAT it may be any.",
-	proxy:      "Close the proxy, or send mail from an address that is not a proxy, VPN or Tor node.",
-	reputation: "Check the mail log for spam and bounces, and give the address a PTR record with a host name of its own.",
+	Bot:        "Find and clean the machine behind the address that is part of a botnet; behind NAT it may be any.",
+	Proxy:      "Close the proxy, or send mail from an address that is not a proxy, VPN or Tor node.",
+	Reputation: "Check the mail log for spam and bounces, and give the address a PTR record with a host name of its own.",
 }
 
 const networkRemedy = "Ask your provider to stop the spam from its network, or send from an address of another " +

@@ -25,12 +25,12 @@ func unanswered(e *evidence) rule.Failures {
 	}{
 		{func(o *outcome) bool { return o.isDefunct() }, "out of operation"},
 		{func(o *outcome) bool { return o.status == Refused }, "refused"},
-		{func(o *outcome) bool { return o.status == timedOut }, "silent"},
+		{func(o *outcome) bool { return o.status == TimedOut }, "silent"},
 		{func(o *outcome) bool { return o.status == Failed }, "failed"},
 	} {
 		on := e.blocks(func(p *probe) bool {
 			return kind.is(&p.outcome) && p.outcome.isDefunct() == (kind.what == "out of operation") &&
-				p.list.Severity != high &&
+				p.list.Severity != High &&
 				!p.outcome.measured()
 		})
 		if len(on) > 0 {
@@ -43,8 +43,8 @@ func unanswered(e *evidence) rule.Failures {
 // rewritten returns the lists in whose place the resolver answers. A few domains of lists are parked at any time, but
 // never many together.
 func rewritten(e *evidence) []*probe {
-	parked := e.with(func(o *outcome) bool { return o.reading.kind == outOfRange || o.test == parked })
-	silent := e.with(func(o *outcome) bool { return o.status == timedOut })
+	parked := e.with(func(o *outcome) bool { return o.reading.kind == outOfRange || o.test == Parked })
+	silent := e.with(func(o *outcome) bool { return o.status == TimedOut })
 	if len(parked) < minRewritten || 2*len(parked) < len(e.probes)-len(silent) {
 		return nil
 	}
@@ -55,7 +55,7 @@ func rewritten(e *evidence) []*probe {
 const minRewritten = 3
 
 func (e *evidence) majors() (all, missing []*probe) {
-	all = e.blocks(func(p *probe) bool { return p.list.Severity == high })
+	all = e.blocks(func(p *probe) bool { return p.list.Severity == High })
 	return all, slices.DeleteFunc(slices.Clone(all), func(p *probe) bool { return p.outcome.measured() })
 }
 
@@ -203,7 +203,7 @@ func asksAllowlistsOnly(e *evidence) bool { return public(e) && !asksBlocklists(
 
 func (e *evidence) allowed() (on []*probe, answered int) {
 	for _, p := range e.probes {
-		if p.list.Category != allow || !p.outcome.measured() {
+		if p.list.Category != Allow || !p.outcome.measured() {
 			continue
 		}
 		if answered++; p.outcome.status == Listed {

@@ -24,12 +24,12 @@ func (r *Report) View() *view.View {
 	for _, one := range r.Results {
 		switch {
 		case one.Listed:
-			grave := one.Severity == high && one.Category != Policy && !one.Network
+			grave := one.Severity == High && one.Category != Policy && !one.Network
 			d.StatusRow(cmp.Or(view.MarkIf(grave, view.Error, ""), view.Standing{Mark: view.Warning}),
 				one.Name, string(one.Category), cmp.Or(strings.Join(one.Meanings, "; "), one.Reason))
-		case one.Status != clean:
+		case one.Status != Clean:
 			silent = append(silent, one.Name)
-		case one.Severity == high:
+		case one.Severity == High:
 			major = append(major, one.Name)
 		}
 	}

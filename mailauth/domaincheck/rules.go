@@ -78,13 +78,13 @@ func (c *check) incompleteText() diag.Text {
 type Receiver string
 
 const (
-	google    Receiver = "google_bulk"    // Email sender guidelines, since February 2024
-	yahoo     Receiver = "yahoo_bulk"     // Sender best practices, since February 2024
-	microsoft Receiver = "microsoft_bulk" // Outlook.com requirements for high-volume senders, since May 2025
+	Google    Receiver = "google_bulk"    // Email sender guidelines, since February 2024
+	Yahoo     Receiver = "yahoo_bulk"     // Sender best practices, since February 2024
+	Microsoft Receiver = "microsoft_bulk" // Outlook.com requirements for high-volume senders, since May 2025
 )
 
 // Values lists the receivers.
-func (Receiver) Values() []string { return kit.Values(google, yahoo, microsoft) }
+func (Receiver) Values() []string { return kit.Values(Google, Yahoo, Microsoft) }
 
 // A Requirement is a receiver's requirement for bulk senders, compared with what can be observed.
 type Requirement struct {
@@ -133,9 +133,9 @@ func (c *check) requirements() []Requirement {
 		conditions []condition
 		unseen     []string
 	}{
-		{google, append(slices.Clip(base), names), []string{complaints, unsubscribe, "TLS on outgoing connections", format}},
-		{yahoo, append(slices.Clip(base), names), []string{complaints, unsubscribe, format}},
-		{microsoft, base, []string{"Working sender and reply addresses", "Unsubscribe link", "Hygiene of lists"}},
+		{Google, append(slices.Clip(base), names), []string{complaints, unsubscribe, "TLS on outgoing connections", format}},
+		{Yahoo, append(slices.Clip(base), names), []string{complaints, unsubscribe, format}},
+		{Microsoft, base, []string{"Working sender and reply addresses", "Unsubscribe link", "Hygiene of lists"}},
 	}
 	var list []Requirement
 	for _, receiver := range all {

@@ -28,7 +28,7 @@ func TestConformanceAnalyze(t *testing.T) {
 				t.Errorf("%s: %v", path, err)
 				continue
 			}
-			if r.Conclusion.Authentic != notDecided || len(r.Conclusion.Reasons) == 0 {
+			if r.Conclusion.Authentic != NotDecided || len(r.Conclusion.Reasons) == 0 {
 				t.Errorf("%s: %+v", path, r.Conclusion)
 			}
 			if r.Live.OutsideHop.Known {

@@ -31,7 +31,7 @@ func FuzzAnalyze(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if r.Live.Performed != live || r.Conclusion.Authentic != notDecided || r.Headline == "" {
+		if r.Live.Performed != live || r.Conclusion.Authentic != NotDecided || r.Headline == "" {
 			t.Errorf("%s: %+v", r.Headline, r.Conclusion)
 		}
 		for _, reason := range r.Conclusion.Reasons {

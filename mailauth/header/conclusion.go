@@ -17,7 +17,7 @@ import (
 )
 
 func (a *analysis) conclude(findings []diag.Finding) Conclusion {
-	c := Conclusion{Authentic: notDecided, Reasons: []string{}}
+	c := Conclusion{Authentic: NotDecided, Reasons: []string{}}
 	switch l := a.live; {
 	case l == nil:
 		a.concludeOffline(&c)
@@ -37,8 +37,8 @@ func (a *analysis) conclude(findings []diag.Finding) Conclusion {
 		a.addAuthReasons(&c)
 	}
 	// Mail programs may show a different author than the authenticated one.
-	if n := a.count("From"); n > 1 && c.Authentic == likely {
-		c.Authentic = notDecided
+	if n := a.count("From"); n > 1 && c.Authentic == Likely {
+		c.Authentic = NotDecided
 		c.addReason("There are %d From fields: a mail program may show one that is not authenticated.", n)
 	}
 	for _, f := range filterCodes(findings, fraudCodes) { // an authentic sender may still deceive
@@ -48,13 +48,13 @@ func (a *analysis) conclude(findings []diag.Finding) Conclusion {
 }
 
 func (a *analysis) concludePass(c *Conclusion) {
-	c.Authentic = likely
+	c.Authentic = Likely
 	if a.live.AnyoneMaySend() && !slices.Contains(a.live.DMARC.By, policy.DKIM) {
-		c.Authentic = notDecided
+		c.Authentic = NotDecided
 		c.addReason("DMARC passes for %s, but only because its SPF record authorizes every server on the Internet, which "+
 			"proves nothing.", a.live.Author())
 	} else if !a.covered() {
-		c.Authentic = notDecided
+		c.Authentic = NotDecided
 		c.addReason("DMARC passes for %s by a DKIM signature alone, and that does not cover %s.",
 			a.live.Author(), a.uncoveredParts())
 	} else {
@@ -66,7 +66,7 @@ func (a *analysis) concludePass(c *Conclusion) {
 // trustNote concludes from a server's record that DMARC passed. If that may rest on a signature alone, only what the
 // signature covers is called authentic.
 func (a *analysis) trustNote(c *Conclusion, n *note) {
-	c.Authentic = likely
+	c.Authentic = Likely
 	for i := range a.notes {
 		s := &a.notes[i]
 		spf := s.trusted && s.id == n.id && s.result.Method == "spf" && s.result.Value == "pass"
@@ -78,7 +78,7 @@ func (a *analysis) trustNote(c *Conclusion, n *note) {
 	if s == nil || s.Length == nil && a.unsigned(s.Signature, "Subject") == 0 {
 		return
 	}
-	c.Authentic = notDecided
+	c.Authentic = NotDecided
 	c.addReason("The pass may rest on the DKIM signature of %s alone, which does not cover the whole message.", s.domain())
 }
 
@@ -107,7 +107,7 @@ func (a *analysis) concludeFail(c *Conclusion) {
 			c.addReason("DNS lookups failed that could explain it, so nothing more can be concluded now.")
 			return
 		}
-		c.Authentic = unlikely
+		c.Authentic = Unlikely
 	case notedPass:
 		a.trustNote(c, a.notedTrusted())
 		c.addReason("%s recorded at delivery that DMARC passed; keys or records have probably changed since.",
@@ -142,7 +142,7 @@ func (a *analysis) concludeFail(c *Conclusion) {
 func (a *analysis) concludeWithoutPolicy(c *Conclusion) {
 	l := a.live
 	if l.Nonexistent() {
-		c.Authentic = unlikely
+		c.Authentic = Unlikely
 		c.addReason("The domain %s does not exist, so it cannot have sent the message.", l.Author())
 		return
 	}
@@ -150,10 +150,10 @@ func (a *analysis) concludeWithoutPolicy(c *Conclusion) {
 	a.addMechanismReasons(c)
 	switch {
 	case a.deliveredByAuthor(), l.Signed(dkim.Pass) != nil && a.covered():
-		c.Authentic = likely
+		c.Authentic = Likely
 	case l.SPFGave(eval.Fail) && l.SPFAligned() && len(l.DKIM.Signatures) == 0 && a.forwarder() == "" &&
 		l.Now.Sub(l.At) <= staleRecord:
-		c.Authentic = unlikely
+		c.Authentic = Unlikely
 	}
 }
 
@@ -193,7 +193,7 @@ func (a *analysis) concludeOffline(c *Conclusion) {
 		a.trustNote(c, n)
 		c.addReason("%s recorded at delivery that DMARC passed for %s.", n.by(), phrase.Quote(n.result.Domain()))
 	case n.result.Value == "fail":
-		c.Authentic = unlikely
+		c.Authentic = Unlikely
 		c.addReason("%s recorded at delivery that DMARC failed for %s.", n.by(), phrase.Quote(n.result.Domain()))
 	default:
 		c.addReason("%s recorded the DMARC result %s, which decides nothing.", n.by(), phrase.Quote(n.result.Value))
@@ -403,7 +403,7 @@ func (a *analysis) addAuthReasons(c *Conclusion) {
 	if a.live.Hop != nil {
 		c.SendingIP = a.live.Hop.IP.String()
 	}
-	if n := a.notedTrusted(); n != nil && n.result.Value == "fail" && c.Authentic == likely {
+	if n := a.notedTrusted(); n != nil && n.result.Value == "fail" && c.Authentic == Likely {
 		c.addReason("%s recorded at delivery that DMARC failed; keys or records have probably changed since.", n.by())
 	}
 	if r := a.live.ARC; r != nil && r.Result == arc.Pass && a.live.DMARC.Result == policy.ResultPass {

@@ -59,7 +59,7 @@ func TestCoverage(t *testing.T) {
 			require.Equal(t, want, append([]string{}, codes...))
 			require.Contains(t, details.String(), tt.names)
 			if tt.codes == "" {
-				require.Equal(t, likely, r.Conclusion.Authentic)
+				require.Equal(t, Likely, r.Conclusion.Authentic)
 			}
 		})
 	}
@@ -81,11 +81,11 @@ func TestCoverageOfNotes(t *testing.T) {
 		spf, letter string
 		want        Authenticity
 	}{
-		{"", signedInPart(t, letter, allFields, -1), likely},
-		{"", signedInPart(t, letter, allFields, 0), notDecided},
-		{"", signedInPart(t, letter, "from:date", -1), notDecided},
-		{" spf=pass smtp.mailfrom=x@vps.hosting.test;", signedInPart(t, letter, allFields, 0), notDecided},
-		{" spf=pass smtp.mailfrom=alice@example.org;", signedInPart(t, letter, allFields, 0), likely},
+		{"", signedInPart(t, letter, allFields, -1), Likely},
+		{"", signedInPart(t, letter, allFields, 0), NotDecided},
+		{"", signedInPart(t, letter, "from:date", -1), NotDecided},
+		{" spf=pass smtp.mailfrom=x@vps.hosting.test;", signedInPart(t, letter, allFields, 0), NotDecided},
+		{" spf=pass smtp.mailfrom=alice@example.org;", signedInPart(t, letter, allFields, 0), Likely},
 	} {
 		text := strings.Replace(dmarc, "%s", tt.spf, 1) + replayed + headOf(tt.letter)
 		r := analyze(t, mailWorld(t), AnalyzeRequest{Headers: text, Live: new(false), TrustedAuthservIDs: []string{"mx.example.com"}})
@@ -140,14 +140,14 @@ func TestAuthenticIsCovered(t *testing.T) {
 		}
 		r, err := Analyze(t.Context(), w.Env(), AnalyzeRequest{Message: way + text})
 		require.NoError(rt, err)
-		want := notDecided
+		want := NotDecided
 		if covered && len(m.All("From")) == 1 {
-			want = likely
+			want = Likely
 		}
-		if want == likely || r.Conclusion.Authentic == likely {
+		if want == Likely || r.Conclusion.Authentic == Likely {
 			require.Equal(rt, want, r.Conclusion.Authentic, "%s\n%q", way+text, r.Conclusion.Reasons)
 		}
-		if r.Conclusion.Authentic != likely {
+		if r.Conclusion.Authentic != Likely {
 			require.NotEqual(rt, diag.Valid, r.State, "%s\n%v", way+text, diagtest.Codes(r.Verdict))
 		}
 	})

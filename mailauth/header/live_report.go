@@ -32,11 +32,11 @@ func (a *analysis) report() Live {
 		r.OutsideHop = OutsideHop{true, new(l.Hop.Index), l.Hop.IP.String(), phrase.Quote(l.Hop.HELO),
 			phrase.Quote(l.Hop.By), l.Why}
 		r.PTR, r.Blacklists = append(r.PTR, PTR(*l.PTR)), l.Listed
-		identity := mailFrom
+		identity := MailFrom
 		if l.Envelope != nil && *l.Envelope == "" {
-			identity = helo
+			identity = HELO
 		}
-		r.SPF, r.SPFHELO = spfReport(l, l.SPF, identity), spfReport(l, l.HELO, helo)
+		r.SPF, r.SPFHELO = spfReport(l, l.SPF, identity), spfReport(l, l.HELO, HELO)
 	}
 	for _, s := range l.DKIM.Signatures {
 		expired := !s.ExpiresAt.IsZero() && s.ExpiresAt.Before(l.Now)
@@ -151,13 +151,13 @@ func found(l *live.Evidence, noted *result) (now, reason string) {
 type Authenticity string
 
 const (
-	likely     Authenticity = "likely"
-	unlikely   Authenticity = "unlikely"
-	notDecided Authenticity = "unknown"
+	Likely     Authenticity = "likely"
+	Unlikely   Authenticity = "unlikely"
+	NotDecided Authenticity = "unknown"
 )
 
 // Values lists the judgements.
-func (Authenticity) Values() []string { return kit.Values(likely, unlikely, notDecided) }
+func (Authenticity) Values() []string { return kit.Values(Likely, Unlikely, NotDecided) }
 
 // A Conclusion states whether a message is authentic, with reasons that can be shown to users.
 type Conclusion struct {
@@ -199,12 +199,12 @@ type Identity string
 
 // The identities (RFC 7208 section 2).
 const (
-	mailFrom Identity = "mailfrom"
-	helo     Identity = "helo"
+	MailFrom Identity = "mailfrom"
+	HELO     Identity = "helo"
 )
 
 // Values lists the identities.
-func (Identity) Values() []string { return kit.Values(mailFrom, helo) }
+func (Identity) Values() []string { return kit.Values(MailFrom, HELO) }
 
 // PTR is the reverse DNS of the address of the sending server.
 type PTR live.PTR

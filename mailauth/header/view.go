@@ -23,7 +23,7 @@ func (r *AuditReport) View() *view.View {
 // View returns the report as shown to people: whether the message is authentic, and why.
 func (r *AnalyzeReport) View() *view.View {
 	v := view.Of(r.Message.title(), r.Verdict, r.Live.Partial)
-	authentic := cmp.Or(r.Conclusion.Authentic, notDecided)
+	authentic := cmp.Or(r.Conclusion.Authentic, NotDecided)
 	v.Fact("authentic", strings.Replace(string(authentic), "unknown", "not known", 1), "header.live.undecided")
 	r.sender(v)
 	l := &r.Live

@@ -203,12 +203,12 @@ type Direction string
 // The directions.
 const (
 	Client Direction = "client"
-	remote Direction = "server"
+	Remote Direction = "server"
 	TLS    Direction = "tls" // the outcome of a handshake
 )
 
 // Values lists the directions.
-func (Direction) Values() []string { return kit.Values(Client, remote, TLS) }
+func (Direction) Values() []string { return kit.Values(Client, Remote, TLS) }
 
 // A Line is one line of a transcript.
 type Line struct {

@@ -60,10 +60,10 @@ var treeRules = rule.Rules[*evidence]{
 	}),
 	inText(treeRule("spf.include.loop", 3, "SPF record includes itself", "No record includes itself", "4.6.4",
 		"Remove the include that leads back: receivers follow it until they return permerror.",
-		suggesting(inState(NodeLoop, viaInclude, loopText)))),
+		suggesting(inState(NodeLoop, ViaInclude, loopText)))),
 	inText(treeRule("spf.redirect.loop", 3, "SPF record redirects to itself", "No record redirects to itself", "4.6.4",
 		"Point redirect to a record that ends with all: receivers follow the loop until they return permerror.",
-		inState(NodeLoop, viaRedirect, loopText))),
+		inState(NodeLoop, ViaRedirect, loopText))),
 	treeRule("spf.term.dangling", 5, "SPF refers to a domain that anyone can register",
 		"Every domain that the record refers to is registered", "11.2",
 		"Remove the term immediately: anyone who registers the domain decides who may send mail as yours.",
@@ -75,11 +75,11 @@ var treeRules = rule.Rules[*evidence]{
 	treeRule("spf.include.missing", 5, "SPF includes a domain without an SPF record",
 		"Every included domain has an SPF record", "5.2",
 		"Remove the include or correct its domain: receivers that evaluate it return permerror.",
-		suggesting(withoutRecord(viaInclude, "includes"))),
+		suggesting(withoutRecord(ViaInclude, "includes"))),
 	treeRule("spf.redirect.missing", 5, "SPF redirects to a domain without an SPF record",
 		"The domain of redirect has an SPF record", "6.1",
 		"Correct the domain, or list the hosts in this record: without a record there, receivers return permerror.",
-		withoutRecord(viaRedirect, "redirects to")),
+		withoutRecord(ViaRedirect, "redirects to")),
 	treeRule("spf.include.multiple", 2, "SPF leads to a domain with several SPF records",
 		"Every domain that the record leads to has only one SPF record", "4.5",
 		"Ask the operator of that domain to merge its records, and remove the term until then.",
@@ -114,7 +114,7 @@ var treeRules = rule.Rules[*evidence]{
 			open := func(t *ResolvedTerm) bool {
 				return t.Name == eval.All && t.Reached && t.Qualifier == eval.QualifierPass
 			}
-			if n.Via != viaInclude || n.State != NodeFound || !slices.ContainsFunc(n.Terms, open) {
+			if n.Via != ViaInclude || n.State != NodeFound || !slices.ContainsFunc(n.Terms, open) {
 				return ""
 			}
 			return fmt.Sprintf("The record of %s ends with +all.", phrase.Quote(n.Domain))

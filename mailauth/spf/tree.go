@@ -18,12 +18,12 @@ type Via string
 // The ways.
 const (
 	ViaRoot     Via = "root"     // it is the examined record
-	viaInclude  Via = "include"  // from a record that includes it
-	viaRedirect Via = "redirect" // from a record that redirects to it
+	ViaInclude  Via = "include"  // from a record that includes it
+	ViaRedirect Via = "redirect" // from a record that redirects to it
 )
 
 // Values lists the ways.
-func (Via) Values() []string { return kit.Values(ViaRoot, viaInclude, viaRedirect) }
+func (Via) Values() []string { return kit.Values(ViaRoot, ViaInclude, ViaRedirect) }
 
 // A NodeState is the lookup result at a node of the tree.
 type NodeState string
@@ -286,7 +286,7 @@ func (n *Node) breaks() bool {
 
 func (n *Node) holds(other *Node) bool {
 	return slices.ContainsFunc(n.Children, func(c *Node) bool {
-		return c.Via == viaInclude && strings.EqualFold(c.Domain, other.Domain) || c.holds(other)
+		return c.Via == ViaInclude && strings.EqualFold(c.Domain, other.Domain) || c.holds(other)
 	})
 }
 

@@ -92,7 +92,7 @@ func TestWalk(t *testing.T) {
 	require.Equal(t, tree.Root.Children[0], terms[2].Child)
 	require.True(t, terms[3].Dynamic)
 	require.Equal(t, "%{l}.example.com", terms[3].Target)
-	require.Equal(t, viaRedirect, terms[4].Child.Via)
+	require.Equal(t, ViaRedirect, terms[4].Child.Via)
 	// 192.0.2.200 is taken out of 192.0.2.128/25, which two.example.net includes.
 	require.Equal(t, prefixes("192.0.2.2/31", "192.0.2.4/30", "192.0.2.128/26", "192.0.2.192/29", "192.0.2.201/32",
 		"192.0.2.202/31", "192.0.2.204/30", "192.0.2.208/28", "192.0.2.224/27", "198.51.100.0/24"),

@@ -60,7 +60,7 @@ func (n *NodeReport) draw(d *view.Drawing, depth int) {
 		hosts = hostsText(*n.IP4AddressCount, *n.IP6NetworkCount)
 	}
 	d.Node(depth, status.Mark, status.Note,
-		view.TextIf(n.Via == viaRedirect, "redirect to ")+n.Domain, fmt.Sprint(cost), hosts)
+		view.TextIf(n.Via == ViaRedirect, "redirect to ")+n.Domain, fmt.Sprint(cost), hosts)
 	for _, c := range n.Children {
 		if c != nil {
 			c.draw(d, depth+1)

@@ -243,7 +243,7 @@ func (w *walker) queryParent(n *Node, t *ResolvedTerm, found func(name string, a
 // 6.2).
 func (w *walker) explanation(n *Node, t *ResolvedTerm) {
 	for at := n; at != nil; at = at.parent {
-		if at.Via == viaInclude {
+		if at.Via == ViaInclude {
 			return
 		}
 	}

@@ -23,46 +23,46 @@ type fault struct {
 
 // faults are the result types of RFC 8460 section 4.3.
 var faults = map[ResultType]fault{
-	startTLSNotSupported: {"tlsrpt.report.starttls.missing", "Mail server did not offer STARTTLS",
+	StartTLSNotSupported: {"tlsrpt.report.starttls.missing", "Mail server did not offer STARTTLS",
 		"the mail server did not offer STARTTLS.",
 		"Enable STARTTLS on this mail server, and check that no firewall or proxy in front of it removes the offer.",
 		"RFC 8460 section 4.3.1", false},
-	certificateHostMismatch: {"tlsrpt.report.certificate.host", "Certificate of a mail server names another host",
+	CertificateHostMismatch: {"tlsrpt.report.certificate.host", "Certificate of a mail server names another host",
 		"the certificate does not name the host in the MX record.",
 		"Install a certificate that names the host of the MX record, or point the MX record at a name in the certificate.",
 		"RFC 8460 section 4.3.1", false},
-	certificateExpired: {"tlsrpt.report.certificate.expired", "Certificate of a mail server had expired",
+	CertificateExpired: {"tlsrpt.report.certificate.expired", "Certificate of a mail server had expired",
 		"the certificate had expired.", "Renew the certificate of this mail server, reload the server, and automate renewal.",
 		"RFC 8460 section 4.3.1", false},
-	certificateNotTrusted: {"tlsrpt.report.certificate.untrusted", "Certificate of a mail server was not trusted",
+	CertificateNotTrusted: {"tlsrpt.report.certificate.untrusted", "Certificate of a mail server was not trusted",
 		"the certificate was issued by no authority that the sender trusts, or its chain is incomplete.",
 		"Install a certificate of a public certificate authority with all intermediate certificates. Under DANE, publish a " +
 			"TLSA record that matches it first.", "RFC 8460 section 4.3.1", false},
-	validationFailure: {"tlsrpt.report.validation.failed", "TLS with a mail server failed for another reason",
+	ValidationFailure: {"tlsrpt.report.validation.failed", "TLS with a mail server failed for another reason",
 		"TLS failed for a reason that has no type of its own.",
 		"Check the TLS versions, ciphers and connection limits of this mail server, and its log at the time of the report.",
 		"RFC 8460 section 4.3.3", false},
-	tlsaInvalid: {"tlsrpt.report.tlsa.invalid", "No valid TLSA record for a mail server",
+	TLSAInvalid: {"tlsrpt.report.tlsa.invalid", "No valid TLSA record for a mail server",
 		"none of the TLSA records is valid or matches the certificate.",
 		"Publish a TLSA record that matches the certificate in use, before the certificate changes.",
 		"RFC 8460 section 4.3.2.1", false},
-	dnssecInvalid: {"tlsrpt.report.dnssec.invalid", "DNSSEC validation failed for a mail server",
+	DNSSECInvalid: {"tlsrpt.report.dnssec.invalid", "DNSSEC validation failed for a mail server",
 		"the sender's resolver got no records that DNSSEC validates.",
 		"Check the DNSSEC signatures and the DS record of the zones of the domain and of its mail servers.",
 		"RFC 8460 section 4.3.2.1", false},
-	daneRequired: {"tlsrpt.report.dane.required", "A sender requires DANE, which a mail server lacks",
+	DANERequired: {"tlsrpt.report.dane.required", "A sender requires DANE, which a mail server lacks",
 		"the sender is set up to require DANE, and found no TLSA record that DNSSEC validates.",
 		"Sign the zone with DNSSEC and publish TLSA records for every mail server, or ask the sender why it requires DANE.",
 		"RFC 8460 section 4.3.2.1", false},
-	stsPolicyFetchError: {"tlsrpt.report.sts.fetch", "MTA-STS policy could not be fetched",
+	STSPolicyFetchError: {"tlsrpt.report.sts.fetch", "MTA-STS policy could not be fetched",
 		"the MTA-STS policy could not be fetched.",
 		"Check that the policy host mta-sts of the domain resolves and serves /.well-known/mta-sts.txt by HTTPS with " +
 			"status 200 and without a redirect, also to strangers, bots and IPv6 clients.", "RFC 8460 section 4.3.2.2", true},
-	stsPolicyInvalid: {"tlsrpt.report.sts.invalid", "MTA-STS policy is invalid",
+	STSPolicyInvalid: {"tlsrpt.report.sts.invalid", "MTA-STS policy is invalid",
 		"the MTA-STS policy was fetched and is invalid.",
 		"Correct the policy file: version, mode, max_age and one mx line for each mail server, each on a line of its own.",
 		"RFC 8460 section 4.3.2.2", true},
-	stsWebPKIInvalid: {"tlsrpt.report.sts.webpki", "Certificate of the MTA-STS policy host is invalid",
+	STSWebPKIInvalid: {"tlsrpt.report.sts.webpki", "Certificate of the MTA-STS policy host is invalid",
 		"the certificate of the policy host could not be validated.",
 		"Install a certificate of a public certificate authority that names the policy host mta-sts of the domain, with " +
 			"its intermediate certificates.", "RFC 8460 section 4.3.2.2", true},
@@ -97,19 +97,19 @@ func (p *PolicyReport) mode() string {
 func (p *PolicyReport) mailOutcome(result ResultType, f *fault) (mailOutcome, string) {
 	mode := p.mode()
 	switch {
-	case result == daneRequired:
+	case result == DANERequired:
 		return notStated, "Senders that require DANE do not deliver without it; others do."
 	case f.policy && mode == "enforce":
 		return delivered, "Senders apply the policy that they have cached, until it expires."
 	case f.policy:
 		return delivered, "Mail is delivered, but as if there were no policy: nothing requires encryption."
-	case p.Type == policyTLSA:
+	case p.Type == PolicyTLSA:
 		return notDelivered, "DANE requires TLS: the mail was not delivered in these sessions."
 	case mode == "enforce":
 		return notDelivered, "The policy is enforced: the mail was not delivered in these sessions."
 	case mode == "testing":
 		return delivered, "The policy is in testing mode: the mail was delivered all the same."
-	case mode == "none", p.Type == noPolicy:
+	case mode == "none", p.Type == NoPolicy:
 		return delivered, "No policy requires TLS: the mail was delivered, without encryption or to a server that was not " +
 			"verified."
 	}

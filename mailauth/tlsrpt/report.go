@@ -21,34 +21,34 @@ import (
 type PolicyType string
 
 const (
-	policySTS  PolicyType = "sts"             // MTA-STS (RFC 8461)
-	policyTLSA PolicyType = "tlsa"            // DANE (RFC 7672)
-	noPolicy   PolicyType = "no-policy-found" // neither
+	PolicySTS  PolicyType = "sts"             // MTA-STS (RFC 8461)
+	PolicyTLSA PolicyType = "tlsa"            // DANE (RFC 7672)
+	NoPolicy   PolicyType = "no-policy-found" // neither
 )
 
-func (t PolicyType) known() bool { return t == policySTS || t == policyTLSA || t == noPolicy }
+func (t PolicyType) known() bool { return t == PolicySTS || t == PolicyTLSA || t == NoPolicy }
 
 // A ResultType is a reason why sessions failed.
 type ResultType string
 
 // The registered types (IANA registry "STARTTLS Validation Result Types", RFC 8460 section 6.6).
 const (
-	startTLSNotSupported    ResultType = "starttls-not-supported"
-	certificateHostMismatch ResultType = "certificate-host-mismatch"
-	certificateExpired      ResultType = "certificate-expired"
-	certificateNotTrusted   ResultType = "certificate-not-trusted"
-	validationFailure       ResultType = "validation-failure"
-	tlsaInvalid             ResultType = "tlsa-invalid"
-	dnssecInvalid           ResultType = "dnssec-invalid"
-	daneRequired            ResultType = "dane-required"
-	stsPolicyFetchError     ResultType = "sts-policy-fetch-error"
-	stsPolicyInvalid        ResultType = "sts-policy-invalid"
-	stsWebPKIInvalid        ResultType = "sts-webpki-invalid"
+	StartTLSNotSupported    ResultType = "starttls-not-supported"
+	CertificateHostMismatch ResultType = "certificate-host-mismatch"
+	CertificateExpired      ResultType = "certificate-expired"
+	CertificateNotTrusted   ResultType = "certificate-not-trusted"
+	ValidationFailure       ResultType = "validation-failure"
+	TLSAInvalid             ResultType = "tlsa-invalid"
+	DNSSECInvalid           ResultType = "dnssec-invalid"
+	DANERequired            ResultType = "dane-required"
+	STSPolicyFetchError     ResultType = "sts-policy-fetch-error"
+	STSPolicyInvalid        ResultType = "sts-policy-invalid"
+	STSWebPKIInvalid        ResultType = "sts-webpki-invalid"
 )
 
-var resultTypes = []ResultType{startTLSNotSupported, certificateHostMismatch, certificateExpired, certificateNotTrusted,
-	validationFailure, tlsaInvalid, dnssecInvalid, daneRequired, stsPolicyFetchError, stsPolicyInvalid,
-	stsWebPKIInvalid}
+var resultTypes = []ResultType{StartTLSNotSupported, CertificateHostMismatch, CertificateExpired, CertificateNotTrusted,
+	ValidationFailure, TLSAInvalid, DNSSECInvalid, DANERequired, STSPolicyFetchError, STSPolicyInvalid,
+	STSWebPKIInvalid}
 
 // A Report holds the TLS results for the mail of one sender to one domain, usually for one day.
 type Report struct {

@@ -46,9 +46,9 @@ func TestParseReport(t *testing.T) {
 	require.Equal(t, []int64{5326, 303}, []int64{r.Successful, r.Failed})
 	require.Len(t, r.Policies, 1)
 	p := r.Policies[0]
-	require.Equal(t, policySTS, p.Type)
+	require.Equal(t, PolicySTS, p.Type)
 	require.Equal(t, []string{"*.mail.example.com"}, p.MXHosts)
-	require.Equal(t, certificateExpired, p.Failures[0].Result)
+	require.Equal(t, CertificateExpired, p.Failures[0].Result)
 	require.Equal(t, "2001:db8:abcd:12::1", p.Failures[0].SendingIP.String())
 	require.Equal(t, int64(203), p.Failures[1].Sessions)
 
@@ -189,7 +189,7 @@ func TestCauses(t *testing.T) {
 		require.False(t, seen[f.Advice] || seen[f.Title] || seen[string(f.Code)], "one of its own: %s", result)
 		seen[f.Advice], seen[f.Title], seen[string(f.Code)] = true, true, true
 		require.NotContains(t, f.Title+f.Detail+v.Sub, "could not encrypt")
-		if result != daneRequired {
+		if result != DANERequired {
 			require.Contains(t, f.Detail, "delivered", result)
 			require.Contains(t, v.Sub, "delivered all the same", result)
 		}
@@ -200,15 +200,15 @@ func TestCauses(t *testing.T) {
 		severity     diag.Severity
 		code, says   string
 	}{
-		{"sts", enforce, certificateExpired, diag.Error, "tlsrpt.report.certificate.expired", "3 sessions to mx.example.com: the certificate had expired. The policy is enforced"},
-		{"sts", testing, certificateExpired, diag.Warning, "tlsrpt.report.certificate.expired", "testing mode: the mail was delivered"},
-		{"sts", ``, certificateExpired, diag.Warning, "tlsrpt.report.certificate.expired", "does not say whether the policy is enforced"},
-		{"sts", `"mode: none"`, startTLSNotSupported, diag.Warning, "tlsrpt.report.starttls.missing", "No policy requires TLS"},
-		{"no-policy-found", ``, startTLSNotSupported, diag.Warning, "tlsrpt.report.starttls.missing", "No policy requires TLS"},
-		{"tlsa", `"3 1 1 00"`, tlsaInvalid, diag.Error, "tlsrpt.report.tlsa.invalid", "DANE requires TLS"},
-		{"sts", ``, stsPolicyFetchError, diag.Warning, "tlsrpt.report.sts.fetch", "3 sessions: the MTA-STS policy could not be fetched. Mail is delivered, but as if there were no policy"},
-		{"no-policy-found", ``, stsPolicyFetchError, diag.Warning, "tlsrpt.report.sts.fetch", "Mail is delivered"},
-		{"sts", enforce, stsPolicyFetchError, diag.Warning, "tlsrpt.report.sts.fetch", "cached"},
+		{"sts", enforce, CertificateExpired, diag.Error, "tlsrpt.report.certificate.expired", "3 sessions to mx.example.com: the certificate had expired. The policy is enforced"},
+		{"sts", testing, CertificateExpired, diag.Warning, "tlsrpt.report.certificate.expired", "testing mode: the mail was delivered"},
+		{"sts", ``, CertificateExpired, diag.Warning, "tlsrpt.report.certificate.expired", "does not say whether the policy is enforced"},
+		{"sts", `"mode: none"`, StartTLSNotSupported, diag.Warning, "tlsrpt.report.starttls.missing", "No policy requires TLS"},
+		{"no-policy-found", ``, StartTLSNotSupported, diag.Warning, "tlsrpt.report.starttls.missing", "No policy requires TLS"},
+		{"tlsa", `"3 1 1 00"`, TLSAInvalid, diag.Error, "tlsrpt.report.tlsa.invalid", "DANE requires TLS"},
+		{"sts", ``, STSPolicyFetchError, diag.Warning, "tlsrpt.report.sts.fetch", "3 sessions: the MTA-STS policy could not be fetched. Mail is delivered, but as if there were no policy"},
+		{"no-policy-found", ``, STSPolicyFetchError, diag.Warning, "tlsrpt.report.sts.fetch", "Mail is delivered"},
+		{"sts", enforce, STSPolicyFetchError, diag.Warning, "tlsrpt.report.sts.fetch", "cached"},
 		{"sts", enforce, "expired", diag.Error, "tlsrpt.report.failed", `The sender adds: "expired".`},
 	} {
 		r, err := ParseReport(fmt.Appendf(nil, one, tt.kind, tt.policy, tt.result))

@@ -21,7 +21,7 @@ const (
 	Cancel     Call = "Cancel"
 	Balance    Call = "Balance"
 	Account    Call = "Account"
-	accounts   Call = "Accounts"
+	Accounts   Call = "Accounts"
 	PutAccount Call = "PutAccount"
 	Key        Call = "Key"
 	KeyByHash  Call = "KeyByHash"
@@ -30,7 +30,7 @@ const (
 	GetRecord  Call = "Record"
 	Records    Call = "Records"
 	PutRecords Call = "PutRecords"
-	prune      Call = "Prune"
+	Prune      Call = "Prune"
 	Any        Call = "*" // each of them.
 )
 
@@ -173,7 +173,7 @@ func (s *FaultyStore) Account(ctx context.Context, id metering.AccountID) (meter
 
 // Accounts implements [metering.Accounts].
 func (s *FaultyStore) Accounts(ctx context.Context) ([]metering.Account, error) {
-	return fails(s, accounts, func() ([]metering.Account, error) { return s.Store.Accounts(ctx) })
+	return fails(s, Accounts, func() ([]metering.Account, error) { return s.Store.Accounts(ctx) })
 }
 
 // PutAccount implements [metering.Accounts].
@@ -255,5 +255,5 @@ func (s *FaultyStore) Prune(ctx context.Context, keep metering.Retention) (meter
 	if !ok {
 		return metering.Pruned{}, errors.ErrUnsupported
 	}
-	return fails(s, prune, func() (metering.Pruned, error) { return p.Prune(ctx, keep) })
+	return fails(s, Prune, func() (metering.Pruned, error) { return p.Prune(ctx, keep) })
 }

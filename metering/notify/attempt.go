@@ -53,7 +53,7 @@ func (w *Worker) attempt(ctx context.Context, d dueDelivery) error {
 	}
 	if channel == nil || event == nil { // the reason is set
 		w.setWorking(d.Channel, true)
-		d.State, d.Next = failedPermanent, time.Time{}
+		d.State, d.Next = FailedPermanent, time.Time{}
 		return w.put(ctx, d)
 	}
 	at := metering.Now(w.Clock)
@@ -85,7 +85,7 @@ func (w *Worker) finishPreviousAttempt(d *Delivery) bool {
 	}
 	last := &d.Attempts[n-1]
 	if last.Ended && n == MaxAttempts {
-		d.State, d.Next = failedExhausted, time.Time{} // a day after the last attempt
+		d.State, d.Next = FailedExhausted, time.Time{} // a day after the last attempt
 		return true
 	}
 	if !last.Ended {
@@ -132,10 +132,10 @@ func (w *Worker) channelAndEvent(ctx context.Context, d dueDelivery) (*channelDo
 	switch asksConfirmation := event.Type == metering.EventChannelConfirm; {
 	case err != nil:
 		return nil, nil, err
-	case asksConfirmation && channel.State == channelActive:
+	case asksConfirmation && channel.State == ChannelActive:
 		fail(alreadyConfirmed)
 		return nil, nil, nil
-	case !asksConfirmation && channel.State == channelUnconfirmed:
+	case !asksConfirmation && channel.State == ChannelUnconfirmed:
 		fail(notConfirmed)
 		return nil, nil, nil
 	}
@@ -148,7 +148,7 @@ func (w *Worker) applyResult(ctx context.Context, d dueDelivery, c *channelDoc, 
 	case accepted:
 		d.State, d.Next = Delivered, time.Time{}
 	case refused, gone:
-		d.State, d.Next = failedPermanent, time.Time{}
+		d.State, d.Next = FailedPermanent, time.Time{}
 	default:
 		d.State, d.Next = RetryScheduled, metering.Now(w.Clock).Add(wait(len(d.Attempts), r.after))
 	}

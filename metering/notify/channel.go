@@ -24,22 +24,22 @@ type Kind string
 // The kinds.
 const (
 	Webhook  Kind = "webhook"  // the signed JSON of CONTRACT 7
-	slack    Kind = "slack"    // a Slack incoming webhook, or a compatible one
-	teams    Kind = "teams"    // a workflow of Microsoft Teams that posts the requests of a webhook
-	telegram Kind = "telegram" // a bot's message to a chat
-	email    Kind = "email"    // a message over the operator's submission server
+	Slack    Kind = "slack"    // a Slack incoming webhook, or a compatible one
+	Teams    Kind = "teams"    // a workflow of Microsoft Teams that posts the requests of a webhook
+	Telegram Kind = "telegram" // a bot's message to a chat
+	Email    Kind = "email"    // a message over the operator's submission server
 )
 
 // Kinds returns all kinds.
-func Kinds() []Kind { return []Kind{Webhook, slack, teams, telegram, email} }
+func Kinds() []Kind { return []Kind{Webhook, Slack, Teams, Telegram, Email} }
 
 // ChannelState is the state of a channel.
 type ChannelState string
 
 // The states of a channel.
 const (
-	channelActive      ChannelState = "active"
-	channelUnconfirmed ChannelState = "unconfirmed" // of mail: its address has not confirmed yet
+	ChannelActive      ChannelState = "active"
+	ChannelUnconfirmed ChannelState = "unconfirmed" // of mail: its address has not confirmed yet
 	ChannelDisabled    ChannelState = "disabled"
 )
 
@@ -68,7 +68,7 @@ type Channel struct {
 // receives reports whether an event is delivered to a channel. A channel receives events that occur after it was
 // enabled, and all events about channels.
 func (d *channelDoc) receives(e metering.Event) bool {
-	if d.State != channelActive || e.At.Before(d.Since) {
+	if d.State != ChannelActive || e.At.Before(d.Since) {
 		return false
 	}
 	if len(e.Channels) > 0 {
@@ -170,7 +170,7 @@ func (d *channelDoc) secrets(now time.Time) []Secret {
 // redact removes secrets from a text of a receiver or the network.
 func (d *channelDoc) redact(text string) string {
 	hidden := []string{d.Secret, d.Previous, strings.TrimPrefix(d.Secret, secretPrefix)}
-	if d.Kind != email && d.Kind != telegram {
+	if d.Kind != Email && d.Kind != Telegram {
 		hidden = append(hidden, d.Target)
 		if u, err := url.Parse(d.Target); err == nil {
 			hidden = append(hidden, u.RequestURI(), u.RawQuery)
@@ -200,13 +200,13 @@ var (
 // checkTarget refuses a target that a kind cannot reach. No error repeats it: it may hold a secret.
 func (c Channels) checkTarget(k Kind, target string) error {
 	switch k {
-	case Webhook, slack, teams:
+	case Webhook, Slack, Teams:
 		return c.checkURL(target)
-	case telegram:
+	case Telegram:
 		if !telegramChat.MatchString(target) {
 			return &metering.FieldError{Field: "target", Reason: "must be the number of a chat, or @ and the name of a channel"}
 		}
-	case email:
+	case Email:
 		if !isMailAddress(target) {
 			return &metering.FieldError{Field: "target", Reason: "must be a mail address, without a name"}
 		}

@@ -99,7 +99,7 @@ func (c Channels) admit(ctx context.Context, account metering.Account, doc *chan
 		return nil, &metering.FieldError{
 			Field: "account", Reason: "has " + strconv.Itoa(len(existing)) + " channels, which is the most"}
 	}
-	if err := c.markReported(ctx, account, existing); err != nil || doc.Kind != email {
+	if err := c.markReported(ctx, account, existing); err != nil || doc.Kind != Email {
 		return []metering.Record{turn}, err
 	}
 	doc.State = ChannelDisabled
@@ -123,22 +123,22 @@ func (c Channels) newDoc(r ChannelRequest) (*channelDoc, error) {
 		}
 	}
 	doc := &channelDoc{
-		Name: r.Name, Kind: r.Kind, Target: r.Target, State: channelActive, CreatedAt: metering.Now(c.Clock),
+		Name: r.Name, Kind: r.Kind, Target: r.Target, State: ChannelActive, CreatedAt: metering.Now(c.Clock),
 		Categories: slices.Compact(slices.Sorted(slices.Values(r.Categories))),
 	}
 	doc.Since = doc.CreatedAt
 	switch {
-	case r.Kind == telegram && !telegramToken.MatchString(r.Token):
+	case r.Kind == Telegram && !telegramToken.MatchString(r.Token):
 		return nil, &metering.FieldError{Field: "token", Reason: "must be that of a bot, as BotFather gives it"}
-	case r.Kind != telegram && r.Token != "":
+	case r.Kind != Telegram && r.Token != "":
 		return nil, &metering.FieldError{Field: "token", Reason: "is for telegram only"}
 	case r.Kind != Webhook && (r.Unsigned || !r.Secret.IsZero()):
 		return nil, &metering.FieldError{Field: "secret", Reason: "is for webhooks only"}
 	case r.Unsigned && !r.Secret.IsZero():
 		return nil, &metering.FieldError{Field: "secret", Reason: "is given, and there is to be none"}
-	case r.Kind == telegram:
+	case r.Kind == Telegram:
 		doc.Secret = r.Token
-	case r.Kind == email:
+	case r.Kind == Email:
 		doc.Secret = NewSecret().Reveal() // of links in its mail
 	case r.Kind == Webhook && !r.Unsigned:
 		if r.Secret.IsZero() {
@@ -231,7 +231,7 @@ func (c Channels) Enable(ctx context.Context, account metering.AccountID, id str
 		return Channel{}, err
 	}
 	return c.changeWithEvent(ctx, account, id, func(d *channelDoc) ([]metering.Record, error) {
-		if d.Kind == email && d.State != channelActive {
+		if d.Kind == Email && d.State != ChannelActive {
 			return c.admitMail(ctx, d)
 		}
 		d.activate(metering.Now(c.Clock))
@@ -273,8 +273,8 @@ func (c Channels) changeWithEvent(
 // store replaces the record that a channel was read from, and adds the event if it was disabled.
 func (c Channels) store(ctx context.Context, d *channelDoc, before ChannelState, beside []metering.Record) error {
 	records := append(beside, d.put())
-	if before == channelActive && d.State == ChannelDisabled {
-		if d.Kind == email {
+	if before == ChannelActive && d.State == ChannelDisabled {
+		if d.Kind == Email {
 			m, err := c.mailbox(ctx, d.record.Account, d.Target) // that it has confirmed is known from now on
 			if err != nil {
 				return err

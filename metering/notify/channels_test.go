@@ -31,8 +31,8 @@ func TestChannelFaults(t *testing.T) {
 		{"http", ChannelRequest{Name: "x", Kind: Webhook, Target: "http://hooks.example.com/"}, "target"},
 		{"another scheme", ChannelRequest{Name: "x", Kind: Webhook, Target: "file:///etc/passwd"}, "target"},
 		{"opaque", ChannelRequest{Name: "x", Kind: Webhook, Target: "https:hooks.example.com"}, "target"},
-		{"user", ChannelRequest{Name: "x", Kind: slack, Target: "https://u@hooks.example.com/"}, "target"},
-		{"password", ChannelRequest{Name: "x", Kind: teams, Target: "https://u:p@hooks.example.com/"}, "target"},
+		{"user", ChannelRequest{Name: "x", Kind: Slack, Target: "https://u@hooks.example.com/"}, "target"},
+		{"password", ChannelRequest{Name: "x", Kind: Teams, Target: "https://u:p@hooks.example.com/"}, "target"},
 		{"no host", ChannelRequest{Name: "x", Kind: Webhook, Target: "https:///x"}, "target"},
 		{"port", ChannelRequest{Name: "x", Kind: Webhook, Target: "https://hooks.example.com:22/"}, "target"},
 		{"no port", ChannelRequest{Name: "x", Kind: Webhook, Target: "https://hooks.example.com:99999/"}, "target"},
@@ -43,14 +43,14 @@ func TestChannelFaults(t *testing.T) {
 		{"category", ChannelRequest{Name: "x", Kind: Webhook, Target: hook,
 			Categories: []metering.EventCategory{"channel"}}, "categories"},
 		{"token for a webhook", ChannelRequest{Name: "x", Kind: Webhook, Target: hook, Token: token}, "token"},
-		{"telegram without token", ChannelRequest{Name: "x", Kind: telegram, Target: "-100"}, "token"},
-		{"telegram with a bad token", ChannelRequest{Name: "x", Kind: telegram, Target: "-100", Token: "1/../x"}, "token"},
-		{"telegram chat", ChannelRequest{Name: "x", Kind: telegram, Target: "https://t.me/x", Token: token}, "target"},
-		{"secret for slack", ChannelRequest{Name: "x", Kind: slack, Target: hook, Secret: secret}, "secret"},
+		{"telegram without token", ChannelRequest{Name: "x", Kind: Telegram, Target: "-100"}, "token"},
+		{"telegram with a bad token", ChannelRequest{Name: "x", Kind: Telegram, Target: "-100", Token: "1/../x"}, "token"},
+		{"telegram chat", ChannelRequest{Name: "x", Kind: Telegram, Target: "https://t.me/x", Token: token}, "target"},
+		{"secret for slack", ChannelRequest{Name: "x", Kind: Slack, Target: hook, Secret: secret}, "secret"},
 		{"secret and none", ChannelRequest{Name: "x", Kind: Webhook, Target: hook, Secret: secret, Unsigned: true}, "secret"},
-		{"mail with a name", ChannelRequest{Name: "x", Kind: email, Target: "A <a@example.com>"}, "target"},
-		{"mail injection", ChannelRequest{Name: "x", Kind: email, Target: "a@example.com\r\nBcc: b@example.com"}, "target"},
-		{"two addresses", ChannelRequest{Name: "x", Kind: email, Target: "a@example.com,b@example.com"}, "target"},
+		{"mail with a name", ChannelRequest{Name: "x", Kind: Email, Target: "A <a@example.com>"}, "target"},
+		{"mail injection", ChannelRequest{Name: "x", Kind: Email, Target: "a@example.com\r\nBcc: b@example.com"}, "target"},
+		{"two addresses", ChannelRequest{Name: "x", Kind: Email, Target: "a@example.com,b@example.com"}, "target"},
 	}
 	w := newWorld(t)
 	for _, tt := range tests {
@@ -181,7 +181,7 @@ func TestRotateSecret(t *testing.T) {
 		assert.ErrorContains(t, err, "overlap")
 	}
 	slack, _, err := w.channels.Create(t.Context(), ChannelRequest{
-		Account: w.account.ID, Name: "s", Kind: slack, Target: "https://hooks.slack.com/services/x"})
+		Account: w.account.ID, Name: "s", Kind: Slack, Target: "https://hooks.slack.com/services/x"})
 	require.NoError(t, err)
 	assert.Equal(t, "https://hooks.slack.com/…", slack.Target)
 	_, _, err = w.channels.RotateSecret(t.Context(), w.account.ID, slack.ID, Secret{}, 0)

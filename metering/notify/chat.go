@@ -145,11 +145,11 @@ func marshal(v any) ([]byte, error) {
 // judge reads an answer as its service means it.
 func (r *result) judge(k Kind, body []byte) {
 	switch k {
-	case slack:
+	case Slack:
 		r.judgeSlack(body)
-	case teams:
+	case Teams:
 		r.judgeTeams(body)
-	case telegram:
+	case Telegram:
 		r.judgeTelegram(body)
 	}
 }

@@ -76,7 +76,7 @@ func (c Channels) mailbox(ctx context.Context, account metering.AccountID, addre
 		return nil, err
 	}
 	for _, d := range docs {
-		if d.sendsMailTo(address) && d.State == channelActive {
+		if d.sendsMailTo(address) && d.State == ChannelActive {
 			m.ConfirmedAt = now
 		}
 		if d.sendsMailTo(address) && d.Reason == unsubscribed {
@@ -106,7 +106,7 @@ func (c Channels) signedIn(ctx context.Context, account metering.AccountID, addr
 
 // sendsMailTo reports whether a channel sends mail to an address.
 func (d *channelDoc) sendsMailTo(address string) bool {
-	return d.Kind == email && strings.EqualFold(d.Target, address)
+	return d.Kind == Email && strings.EqualFold(d.Target, address)
 }
 
 // countMail notes one more question or test to an address, unless the account or the address has had enough.
@@ -164,15 +164,15 @@ func (c Channels) admitMail(ctx context.Context, d *channelDoc) ([]metering.Reco
 	if err := c.countMail(ctx, m); err != nil {
 		return nil, err
 	}
-	d.State, d.Reason, d.ConfirmUntil = channelUnconfirmed, "", at.Add(confirmTime)
+	d.State, d.Reason, d.ConfirmUntil = ChannelUnconfirmed, "", at.Add(confirmTime)
 	event, delivery, err := d.channelEvent(metering.EventChannelConfirm, at)
 	return []metering.Record{m.put(), event, delivery.record(0)}, err
 }
 
 // activate enables a channel for events from an instant on.
 func (d *channelDoc) activate(at time.Time) {
-	if d.State != channelActive {
-		d.State, d.Reason, d.Since, d.ConfirmUntil = channelActive, "", at, time.Time{}
+	if d.State != ChannelActive {
+		d.State, d.Reason, d.Since, d.ConfirmUntil = ChannelActive, "", at, time.Time{}
 	}
 }
 
@@ -190,7 +190,7 @@ func (d *channelDoc) channelEvent(t metering.EventType, at time.Time) (metering.
 
 // confirmCode returns the code that confirms an address; empty unless the channel is unconfirmed.
 func (d *channelDoc) confirmCode() string {
-	if d.Secret == "" || d.State != channelUnconfirmed {
+	if d.Secret == "" || d.State != ChannelUnconfirmed {
 		return ""
 	}
 	return derivedID("", d.Secret, "confirm", d.ConfirmUntil.UTC().Format(time.RFC3339Nano))
@@ -206,7 +206,7 @@ func (c Channels) Confirm(ctx context.Context, account metering.AccountID, id, c
 		now, want := metering.Now(c.Clock), d.confirmCode()
 		given := strings.ToLower(strings.TrimSpace(code))
 		switch {
-		case d.State != channelUnconfirmed:
+		case d.State != ChannelUnconfirmed:
 			return Channel{}, &metering.FieldError{Field: "id", Reason: "is a channel that waits for no confirmation"}
 		case !now.Before(d.ConfirmUntil):
 			return Channel{}, &metering.FieldError{Field: "code", Reason: "is too old: enable the channel to have another sent"}

@@ -32,7 +32,7 @@ func (w *world) confirm(c Channel) Channel {
 func (w *world) mailChannel(target string) Channel {
 	w.Helper()
 	c, _, err := w.channels.Create(w.Context(), ChannelRequest{
-		Account: w.account.ID, Name: `Your "invoice" is overdue`, Kind: email, Target: target,
+		Account: w.account.ID, Name: `Your "invoice" is overdue`, Kind: Email, Target: target,
 	})
 	require.NoError(w, err)
 	return c
@@ -50,7 +50,7 @@ func newPost(t *testing.T) (*world, *postOffice) {
 func TestConfirm(t *testing.T) {
 	w, p := newPost(t)
 	c := w.mailChannel("ops@example.com")
-	require.Equal(t, channelUnconfirmed, c.State)
+	require.Equal(t, ChannelUnconfirmed, c.State)
 	_, err := w.channels.Test(t.Context(), w.account.ID, c.ID)
 	require.ErrorContains(t, err, "unconfirmed")
 	w.tell(metering.EventDomainWorsened)
@@ -76,11 +76,11 @@ func TestConfirm(t *testing.T) {
 		code         int
 		state        ChannelState
 	}{
-		{"POST", "/confirm/" + c.ID + "/" + strings.Repeat("a", idLength), 404, channelUnconfirmed},
-		{"POST", "/confirm/" + c.ID + "/", 404, channelUnconfirmed},
-		{"GET", link[1], 200, channelUnconfirmed},
-		{"POST", link[1], 200, channelActive},
-		{"POST", link[1], 404, channelActive},
+		{"POST", "/confirm/" + c.ID + "/" + strings.Repeat("a", idLength), 404, ChannelUnconfirmed},
+		{"POST", "/confirm/" + c.ID + "/", 404, ChannelUnconfirmed},
+		{"GET", link[1], 200, ChannelUnconfirmed},
+		{"POST", link[1], 200, ChannelActive},
+		{"POST", link[1], 404, ChannelActive},
 	} {
 		code, state := ask(step.method, step.path)
 		require.Equal(t, []any{step.code, step.state}, []any{code, state}, step.path)
@@ -89,7 +89,7 @@ func TestConfirm(t *testing.T) {
 	w.test(c)
 	w.pump()
 	require.Len(t, p.messages, 2)
-	require.Equal(t, channelActive, w.mailChannel("OPS@example.com").State, "the address has confirmed")
+	require.Equal(t, ChannelActive, w.mailChannel("OPS@example.com").State, "the address has confirmed")
 }
 
 // A confirmation request is valid for seven days, and a newer one replaces an older one.
@@ -104,10 +104,10 @@ func TestConfirmationEnds(t *testing.T) {
 	require.ErrorContains(t, err, "too old")
 	c, err = w.channels.Enable(t.Context(), w.account.ID, c.ID)
 	require.NoError(t, err)
-	require.Equal(t, channelUnconfirmed, c.State)
+	require.Equal(t, ChannelUnconfirmed, c.State)
 	_, err = w.channels.Confirm(t.Context(), w.account.ID, c.ID, first)
 	require.ErrorContains(t, err, "not the one that was sent last")
-	require.Equal(t, channelActive, w.confirm(c).State)
+	require.Equal(t, ChannelActive, w.confirm(c).State)
 }
 
 // A server without a public URL sends a code.
@@ -121,7 +121,7 @@ func TestConfirmByCode(t *testing.T) {
 	require.NotNil(t, code, p.messages[0])
 	c, err := w.channels.Confirm(t.Context(), w.account.ID, c.ID, " "+strings.ToUpper(code[1])+" ")
 	require.NoError(t, err)
-	require.Equal(t, channelActive, c.State)
+	require.Equal(t, ChannelActive, c.State)
 }
 
 // After an opt-out, an address receives nothing from any channel of the account until it confirms again.
@@ -129,7 +129,7 @@ func TestOptOut(t *testing.T) {
 	w, p := newPost(t)
 	one := w.confirm(w.mailChannel("ops@example.com"))
 	two := w.mailChannel("ops@example.com")
-	require.Equal(t, channelActive, two.State)
+	require.Equal(t, ChannelActive, two.State)
 	d, err := w.channels.read(t.Context(), w.account.ID, one.ID)
 	require.NoError(t, err)
 	rec := httptest.NewRecorder()
@@ -138,19 +138,19 @@ func TestOptOut(t *testing.T) {
 	list, err := w.channels.List(t.Context(), w.account.ID)
 	require.NoError(t, err)
 	for _, c := range list {
-		require.Equal(t, c.Kind != email, c.State == channelActive, c)
+		require.Equal(t, c.Kind != Email, c.State == ChannelActive, c)
 	}
 	p.messages = nil
 	two, err = w.channels.Enable(t.Context(), w.account.ID, two.ID)
 	require.NoError(t, err)
-	require.Equal(t, channelUnconfirmed, two.State)
-	require.Equal(t, channelUnconfirmed, w.mailChannel("ops@example.com").State, "nor by a new channel")
+	require.Equal(t, ChannelUnconfirmed, two.State)
+	require.Equal(t, ChannelUnconfirmed, w.mailChannel("ops@example.com").State, "nor by a new channel")
 	w.tell(metering.EventDomainRecovered)
 	w.pump()
 	for _, message := range p.messages {
 		require.Contains(t, message, "Subject: Confirm notifications")
 	}
-	require.Equal(t, channelActive, w.confirm(two).State)
+	require.Equal(t, ChannelActive, w.confirm(two).State)
 }
 
 // An account sends five questions and tests an hour, and an address receives as many from all accounts together.
@@ -163,13 +163,13 @@ func TestFewMails(t *testing.T) {
 	_, err := w.channels.Test(t.Context(), w.account.ID, c.ID)
 	require.ErrorContains(t, err, "within an hour")
 	_, _, err = w.channels.Create(t.Context(), ChannelRequest{
-		Account: w.account.ID, Name: "x", Kind: email, Target: "stranger@example.com",
+		Account: w.account.ID, Name: "x", Kind: Email, Target: "stranger@example.com",
 	})
 	require.ErrorContains(t, err, "within an hour")
 	other, err := w.admin.CreateAccount(t.Context(), "other", "free")
 	require.NoError(t, err)
 	_, _, err = w.channels.Create(t.Context(), ChannelRequest{
-		Account: other.ID, Name: "x", Kind: email, Target: "Ops@example.com",
+		Account: other.ID, Name: "x", Kind: Email, Target: "Ops@example.com",
 	})
 	require.ErrorContains(t, err, "within an hour")
 	w.clock.Advance(mailWindow)
@@ -201,7 +201,7 @@ func TestMailsAtOnce(t *testing.T) {
 func TestConfirmedBefore(t *testing.T) {
 	w, _ := newPost(t)
 	old := func(target string, state ChannelState, reason string) string {
-		d := channelDoc{Name: "x", Kind: email, Target: target, State: state, Reason: reason, CreatedAt: w.clock.Now(),
+		d := channelDoc{Name: "x", Kind: Email, Target: target, State: state, Reason: reason, CreatedAt: w.clock.Now(),
 			record: metering.Record{Account: w.account.ID, Kind: channelKind, ID: newID(channelPrefix), At: w.clock.Now()}}
 		require.NoError(t, w.store.PutRecords(t.Context(), d.put()))
 		return d.record.ID
@@ -210,12 +210,12 @@ func TestConfirmedBefore(t *testing.T) {
 		id   string
 		want ChannelState
 	}{
-		{old("active@example.com", channelActive, ""), channelActive},
-		{old("ended@example.com", ChannelDisabled, unsubscribed), channelUnconfirmed},
-		{old("disabled@example.com", ChannelDisabled, "disabled in the dashboard"), channelUnconfirmed},
+		{old("active@example.com", ChannelActive, ""), ChannelActive},
+		{old("ended@example.com", ChannelDisabled, unsubscribed), ChannelUnconfirmed},
+		{old("disabled@example.com", ChannelDisabled, "disabled in the dashboard"), ChannelUnconfirmed},
 	} {
 		_, err := w.channels.Disable(t.Context(), w.account.ID, step.id, "for a moment")
-		if step.want != channelActive {
+		if step.want != ChannelActive {
 			err = nil // it stays as it was
 		}
 		require.NoError(t, err)
@@ -225,6 +225,6 @@ func TestConfirmedBefore(t *testing.T) {
 	}
 	require.NoError(t, metering.Audited(t.Context(), w.store, metering.Act{Account: w.account.ID, At: w.clock.Now(),
 		Who: "member@example.com", What: "enter"}, func(_ context.Context) error { return nil }))
-	require.Equal(t, channelActive, w.mailChannel("member@example.com").State)
-	require.Equal(t, channelUnconfirmed, w.mailChannel("nobody@example.com").State)
+	require.Equal(t, ChannelActive, w.mailChannel("member@example.com").State)
+	require.Equal(t, ChannelUnconfirmed, w.mailChannel("nobody@example.com").State)
 }

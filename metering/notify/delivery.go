@@ -20,8 +20,8 @@ const (
 	Pending         DeliveryState = "pending"          // not tried yet
 	Delivered       DeliveryState = "delivered"        // accepted by the receiver
 	RetryScheduled  DeliveryState = "retry_scheduled"  // failed so far; for a day also after the last attempt
-	failedPermanent DeliveryState = "failed_permanent" // permanently rejected, or the channel no longer exists
-	failedExhausted DeliveryState = "failed_exhausted" // tried in vain, for a day and more
+	FailedPermanent DeliveryState = "failed_permanent" // permanently rejected, or the channel no longer exists
+	FailedExhausted DeliveryState = "failed_exhausted" // tried in vain, for a day and more
 )
 
 // A Delivery is an event on its way to one channel.
@@ -165,7 +165,7 @@ func (c Channels) Test(ctx context.Context, account metering.AccountID, id strin
 	if err != nil {
 		return Delivery{}, err
 	}
-	if d.State != channelActive {
+	if d.State != ChannelActive {
 		return Delivery{}, &metering.FieldError{Field: "id", Reason: "is a channel that is " + string(d.State)}
 	}
 	if _, err := c.checkQueue(ctx, account); err != nil {
@@ -177,7 +177,7 @@ func (c Channels) Test(ctx context.Context, account metering.AccountID, id strin
 	}
 	err = metering.Retry(func() error { // another test of the same address may be first
 		records := []metering.Record{event, delivery.record(0)}
-		if d.Kind == email {
+		if d.Kind == Email {
 			m, err := c.mailbox(ctx, account, d.Target)
 			if err == nil {
 				err = c.countMail(ctx, m)
@@ -282,7 +282,7 @@ func (c Channels) replay(ctx context.Context, account metering.AccountID, id str
 	if err != nil {
 		return Delivery{}, err
 	}
-	if channel.State != channelActive {
+	if channel.State != ChannelActive {
 		reason := "is a delivery to a channel that is " + string(channel.State)
 		return Delivery{}, &metering.FieldError{Field: "id", Reason: reason}
 	}

@@ -73,7 +73,7 @@ func TestSchedule(t *testing.T) {
 	w.clock.Set(end)
 	require.Empty(t, w.pump())
 	d = w.delivery(d.ID)
-	assert.Equal(t, failedExhausted, d.State)
+	assert.Equal(t, FailedExhausted, d.State)
 	assert.Len(t, d.Attempts, MaxAttempts)
 	assert.True(t, d.Next.IsZero())
 	_, err = w.channels.Replay(t.Context(), w.account.ID, d.ID)
@@ -95,8 +95,8 @@ func TestAnswers(t *testing.T) {
 		{"204", 204, nil, nil, Delivered, 0},
 		{"301", 301, http.Header{"Location": {"https://elsewhere.example.com/"}}, nil, RetryScheduled, 10 * time.Second},
 		{"307", 307, http.Header{"Location": {"https://elsewhere.example.com/"}}, nil, RetryScheduled, 10 * time.Second},
-		{"400", 400, nil, nil, failedPermanent, 0},
-		{"404", 404, after, nil, failedPermanent, 0},
+		{"400", 400, nil, nil, FailedPermanent, 0},
+		{"404", 404, after, nil, FailedPermanent, 0},
 		{"408", 408, nil, nil, RetryScheduled, 10 * time.Second},
 		{"429", 429, after, nil, RetryScheduled, 2 * time.Minute},
 		{"503", 503, after, nil, RetryScheduled, 2 * time.Minute},
@@ -152,7 +152,7 @@ func TestGone(t *testing.T) {
 	assert.Equal(t, metering.EventChannelDisabled, told.EventType)
 	assert.Contains(t, string(told.Data), a.ID)
 	states := []DeliveryState{w.delivery(first.ID).State, w.delivery(second.ID).State}
-	assert.Equal(t, []DeliveryState{failedPermanent, failedPermanent}, states)
+	assert.Equal(t, []DeliveryState{FailedPermanent, FailedPermanent}, states)
 	a, err := w.channels.Channel(t.Context(), w.account.ID, a.ID)
 	require.NoError(t, err)
 	assert.Equal(t, ChannelDisabled, a.State)
@@ -173,7 +173,7 @@ func TestGone(t *testing.T) {
 	late := w.test(b)
 	require.NoError(t, w.channels.Remove(t.Context(), w.account.ID, b.ID))
 	assert.Empty(t, w.pump())
-	assert.Equal(t, failedPermanent, w.delivery(late.ID).State)
+	assert.Equal(t, FailedPermanent, w.delivery(late.ID).State)
 	assert.Equal(t, channelRemoved, w.delivery(late.ID).Attempts[0].Error)
 }
 
@@ -215,9 +215,9 @@ func TestErrorsHoldNoSecrets(t *testing.T) {
 	const token = "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1"
 	kinds := []ChannelRequest{
 		{Kind: Webhook, Target: "https://a.example.com/p?token=topsecret" + strings.Repeat("s", 60)}, // cut when shown
-		{Kind: slack, Target: "https://hooks.slack.com/services/T0/B0/topsecret"},
-		{Kind: teams, Target: "https://prod.example.com/workflows/topsecret?sig=topsecret"},
-		{Kind: telegram, Target: "-100", Token: token},
+		{Kind: Slack, Target: "https://hooks.slack.com/services/T0/B0/topsecret"},
+		{Kind: Teams, Target: "https://prod.example.com/workflows/topsecret?sig=topsecret"},
+		{Kind: Telegram, Target: "-100", Token: token},
 	}
 	w.net.answers(func(r *http.Request) (int, http.Header, string) {
 		return 400, nil, strings.Repeat("x", 160) + "bad: " + r.URL.RequestURI()
@@ -307,7 +307,7 @@ func TestReplaySince(t *testing.T) {
 		w.pump()
 		w.clock.Advance(24 * time.Hour)
 	}
-	require.Equal(t, failedExhausted, func() DeliveryState { w.pump(); return w.delivery(early.ID).State }())
+	require.Equal(t, FailedExhausted, func() DeliveryState { w.pump(); return w.delivery(early.ID).State }())
 	since := w.clock.Now()
 	w.net.status(404)
 	refused := w.test(c)

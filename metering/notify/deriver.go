@@ -150,7 +150,7 @@ func (d *Deriver) CheckAll(ctx context.Context) error {
 	}
 	active := map[metering.AccountID]bool{}
 	for _, c := range channels {
-		active[c.record.Account] = active[c.record.Account] || c.State == channelActive
+		active[c.record.Account] = active[c.record.Account] || c.State == ChannelActive
 	}
 	d.setActive(active)
 	d.pruneMemory()
@@ -185,7 +185,7 @@ func (d *Deriver) CheckAccount(ctx context.Context, account metering.AccountID) 
 func (d *Deriver) hasChannel(ctx context.Context, account metering.AccountID) (bool, error) {
 	channels, err := channelsOf(ctx, d.Store, account)
 	for _, c := range channels {
-		if c.State == channelActive {
+		if c.State == ChannelActive {
 			return true, nil
 		}
 	}

@@ -83,15 +83,15 @@ func TestNoMessage(t *testing.T) {
 		{name: "kind", channel: map[string]any{"kind": "pager"}, want: `there is no channel of kind "pager"`, log: "pager"},
 		{name: "URL", channel: map[string]any{"target": "https://a.example/\x7f"}, want: "the URL of the channel cannot be used",
 			log: "URL"},
-		{name: "data for Slack", channel: map[string]any{"kind": slack}, event: map[string]any{"data": []int{1}},
+		{name: "data for Slack", channel: map[string]any{"kind": Slack}, event: map[string]any{"data": []int{1}},
 			want: unwritten, log: "json: cannot unmarshal"},
-		{name: "type for Teams", channel: map[string]any{"kind": teams}, event: map[string]any{"type": "key.lost"},
+		{name: "type for Teams", channel: map[string]any{"kind": Teams}, event: map[string]any{"type": "key.lost"},
 			want: unwritten, log: "key.lost"},
-		{name: "data for Telegram", channel: map[string]any{"kind": telegram}, event: map[string]any{"data": "x"},
+		{name: "data for Telegram", channel: map[string]any{"kind": Telegram}, event: map[string]any{"data": "x"},
 			want: unwritten, log: "json: cannot unmarshal"},
-		{name: "data for mail", channel: map[string]any{"kind": email}, event: map[string]any{"data": 7},
+		{name: "data for mail", channel: map[string]any{"kind": Email}, event: map[string]any{"data": 7},
 			want: unwritten, log: "json: cannot unmarshal"},
-		{name: "signature of mail", channel: map[string]any{"kind": email, "target": "ops@example.com"},
+		{name: "signature of mail", channel: map[string]any{"kind": Email, "target": "ops@example.com"},
 			want: unwritten, log: "permission denied"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestNoMessage(t *testing.T) {
 			w.editRecord(metering.EventKind, d.Event, c.event)
 			require.Empty(t, w.pump())
 			d = w.delivery(d.ID)
-			require.Equal(t, failedPermanent, d.State)
+			require.Equal(t, FailedPermanent, d.State)
 			require.Len(t, d.Attempts, 1)
 			require.Equal(t, c.want, d.Attempts[0].Error)
 			require.Empty(t, diagtest.Leaks(d.Attempts[0].Error))

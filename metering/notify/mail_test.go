@@ -113,7 +113,7 @@ func mailed(t *testing.T, s *MailServer) (*world, Delivery) {
 	w := newWorld(t)
 	w.worker.Mail = s
 	c, _, err := w.channels.Create(t.Context(), ChannelRequest{
-		Account: w.account.ID, Name: "x", Kind: email, Target: "ops@example.com",
+		Account: w.account.ID, Name: "x", Kind: Email, Target: "ops@example.com",
 	})
 	require.NoError(t, err)
 	c = w.confirm(c)
@@ -147,7 +147,7 @@ func TestMailFailures(t *testing.T) {
 		fault       string
 	}{
 		{"temporary", "user:p%40ss", &smtp.SMTPError{Code: 451, Message: "greylisted"}, 451, RetryScheduled, "answered 451"},
-		{"permanent", "user:p%40ss", &smtp.SMTPError{Code: 550, Message: "no such user"}, 550, failedPermanent,
+		{"permanent", "user:p%40ss", &smtp.SMTPError{Code: 550, Message: "no such user"}, 550, FailedPermanent,
 			"answered 550"},
 		{"password", "user:wrong", nil, 535, RetryScheduled, "password"},
 	}
@@ -207,7 +207,7 @@ func TestMailTimeout(t *testing.T) {
 	s.Dial = func(context.Context, string, string) (net.Conn, error) { return near, nil }
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
-	r := s.send(ctx, sample(t, "channel.test", email, facts{}))
+	r := s.send(ctx, sample(t, "channel.test", Email, facts{}))
 	assert.Equal(t, retry, r.verdict)
 	assert.Equal(t, "no answer within 10 s", r.err)
 }

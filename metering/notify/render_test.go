@@ -98,7 +98,7 @@ func sample(t *testing.T, event metering.EventType, k Kind, data any) *message {
 	require.NoError(t, err)
 	e, err := metering.ParseEvent(record)
 	require.NoError(t, err)
-	targets := map[Kind]string{telegram: "-1001234", email: "ops@example.com"}
+	targets := map[Kind]string{Telegram: "-1001234", Email: "ops@example.com"}
 	return &message{
 		channel: &channelDoc{Kind: k, Target: targets[k]}, event: e, at: occurred,
 		delivery: &Delivery{ID: "dlv_4v2q6jz3w7x5y2n6m4k3h2g7fa", CreatedAt: occurred, Attempts: []Attempt{{At: occurred}}},
@@ -116,11 +116,11 @@ func TestRendering(t *testing.T) {
 			for _, k := range Kinds() {
 				m := sample(t, event, k, data)
 				text, err := map[Kind]func() ([]byte, error){
-					Webhook: m.body, slack: m.slack, teams: m.teams, telegram: m.telegram,
-					email: func() ([]byte, error) { return m.mailed() },
+					Webhook: m.body, Slack: m.slack, Teams: m.teams, Telegram: m.telegram,
+					Email: func() ([]byte, error) { return m.mailed() },
 				}[k]()
 				require.NoError(t, err)
-				if k != email {
+				if k != Email {
 					var pretty bytes.Buffer
 					require.NoError(t, json.Indent(&pretty, text, "", "  "))
 					text = pretty.Bytes()
@@ -143,7 +143,7 @@ func TestRenderingOfAnything(t *testing.T) {
 	}
 	for _, event := range metering.EventTypes() {
 		for _, data := range []any{hostile, facts{}, nil, map[string]any{}} {
-			m := sample(t, event, email, data)
+			m := sample(t, event, Email, data)
 			s, err := describe(m.event)
 			require.NoError(t, err)
 			assert.LessOrEqual(t, utf8.RuneCountInString(s.Title), maxSlackHeader)
@@ -232,29 +232,29 @@ func TestJudge(t *testing.T) {
 		want   verdict
 		after  time.Duration
 	}{
-		{slack, 200, "ok", accepted, 0},
-		{slack, 200, `{"ok":true}`, accepted, 0},
-		{slack, 200, `{"success":true}`, accepted, 0},
-		{slack, 200, "<html>log in</html>", retry, 0},
-		{slack, 400, "invalid_payload", refused, 0},
-		{slack, 404, "no_service", refused, 0},
-		{slack, 410, "channel_is_archived", gone, 0},
-		{slack, 429, "rate_limited", retry, 0},
-		{teams, 202, "", accepted, 0},
-		{teams, 200, "1", accepted, 0},
-		{teams, 200, "Webhook message delivery failed with error: Microsoft Teams endpoint returned HTTP error 429",
+		{Slack, 200, "ok", accepted, 0},
+		{Slack, 200, `{"ok":true}`, accepted, 0},
+		{Slack, 200, `{"success":true}`, accepted, 0},
+		{Slack, 200, "<html>log in</html>", retry, 0},
+		{Slack, 400, "invalid_payload", refused, 0},
+		{Slack, 404, "no_service", refused, 0},
+		{Slack, 410, "channel_is_archived", gone, 0},
+		{Slack, 429, "rate_limited", retry, 0},
+		{Teams, 202, "", accepted, 0},
+		{Teams, 200, "1", accepted, 0},
+		{Teams, 200, "Webhook message delivery failed with error: Microsoft Teams endpoint returned HTTP error 429",
 			retry, 0},
-		{teams, 400, `{"error":{"code":"WorkflowTriggerIsNotEnabled"}}`, refused, 0},
-		{telegram, 200, `{"ok":true,"result":{}}`, accepted, 0},
-		{telegram, 429, `{"ok":false,"error_code":429,"parameters":{"retry_after":35}}`, retry, 35 * time.Second},
-		{telegram, 429, `{"ok":false,"error_code":429,"parameters":{"retry_after":-1}}`, retry, 0},
-		{telegram, 429, `{"ok":false,"error_code":429,"parameters":{"retry_after":9223372036854775807}}`,
+		{Teams, 400, `{"error":{"code":"WorkflowTriggerIsNotEnabled"}}`, refused, 0},
+		{Telegram, 200, `{"ok":true,"result":{}}`, accepted, 0},
+		{Telegram, 429, `{"ok":false,"error_code":429,"parameters":{"retry_after":35}}`, retry, 35 * time.Second},
+		{Telegram, 429, `{"ok":false,"error_code":429,"parameters":{"retry_after":-1}}`, retry, 0},
+		{Telegram, 429, `{"ok":false,"error_code":429,"parameters":{"retry_after":9223372036854775807}}`,
 			retry, maxRetryAfter},
-		{telegram, 403, `{"ok":false,"error_code":403,"description":"Forbidden: bot was blocked by the user"}`, refused, 0},
-		{telegram, 200, `{"ok":false,"error_code":400}`, refused, 0},
-		{telegram, 200, `{"ok":false}`, retry, 0},
-		{telegram, 200, "<html>", retry, 0},
-		{telegram, 502, "<html>", retry, 0},
+		{Telegram, 403, `{"ok":false,"error_code":403,"description":"Forbidden: bot was blocked by the user"}`, refused, 0},
+		{Telegram, 200, `{"ok":false,"error_code":400}`, refused, 0},
+		{Telegram, 200, `{"ok":false}`, retry, 0},
+		{Telegram, 200, "<html>", retry, 0},
+		{Telegram, 502, "<html>", retry, 0},
 	}
 	for _, tt := range tests {
 		r := result{verdict: verdictOf(tt.status), status: tt.status}

@@ -35,7 +35,7 @@ type message struct {
 
 // send makes one attempt, within the context.
 func (w *Worker) send(ctx context.Context, m *message) result {
-	if m.channel.Kind == email {
+	if m.channel.Kind == Email {
 		return w.Mail.send(ctx, m)
 	}
 	req, err := m.request(ctx)
@@ -88,11 +88,11 @@ func (m *message) request(ctx context.Context) (*http.Request, error) {
 	switch m.channel.Kind {
 	case Webhook:
 		body, err = m.body()
-	case slack:
+	case Slack:
 		body, err = m.slack()
-	case teams:
+	case Teams:
 		body, err = m.teams()
-	case telegram:
+	case Telegram:
 		target = "https://api.telegram.org/bot" + m.channel.Secret + "/sendMessage"
 		body, err = m.telegram()
 	default:

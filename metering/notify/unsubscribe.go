@@ -15,7 +15,7 @@ const unsubscribed = "the recipient has unsubscribed"
 
 // unsubscribeKey is the unguessable part of the link; empty if the channel has no secret.
 func (d *channelDoc) unsubscribeKey() string {
-	if d.Secret == "" || d.Kind != email {
+	if d.Secret == "" || d.Kind != Email {
 		return ""
 	}
 	return derivedID("", d.Secret, "unsubscribe")

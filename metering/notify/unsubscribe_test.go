@@ -32,11 +32,11 @@ func TestUnsubscribe(t *testing.T) {
 		"/unsubscribe/" + d.Channel + "/" + strings.Repeat("a", idLength), "/unsubscribe/chn_a/" + strings.Repeat("a", idLength)} {
 		code, state := ask("POST", wrong)
 		require.Equal(t, 404, code, wrong)
-		require.Equal(t, channelActive, state)
+		require.Equal(t, ChannelActive, state)
 	}
 	code, state := ask("GET", link.Path)
 	require.Equal(t, 200, code)
-	require.Equal(t, channelActive, state)
+	require.Equal(t, ChannelActive, state)
 	code, state = ask("POST", link.Path)
 	require.Equal(t, 200, code)
 	require.Equal(t, ChannelDisabled, state)

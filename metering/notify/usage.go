@@ -168,7 +168,7 @@ func (u usage) next() int64 {
 // markReported marks the thresholds that an account has passed already as reported, so that its only active channel
 // receives new events only, and forgets its SPF profiles. If another channel is active, they were reported.
 func (c Channels) markReported(ctx context.Context, account metering.Account, existing []Channel) error {
-	if slices.ContainsFunc(existing, func(c Channel) bool { return c.State == channelActive }) {
+	if slices.ContainsFunc(existing, func(c Channel) bool { return c.State == ChannelActive }) {
 		return nil
 	}
 	d := Deriver{Store: c.Store, Plans: c.Plans, Clock: c.Clock}

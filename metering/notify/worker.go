@@ -178,7 +178,7 @@ func (w *Worker) outgoing(
 		at := metering.Now(w.Clock)
 		d := newDelivery(event, c.record.ID, at)
 		if room[r.Account]--; room[r.Account] < 0 {
-			d.State, d.Next = failedExhausted, time.Time{}
+			d.State, d.Next = FailedExhausted, time.Time{}
 			d.Attempts = []Attempt{{At: at, Ended: true, Error: queueFull}}
 		}
 		list = append(list, d.record(0))

@@ -186,7 +186,7 @@ func TestDeadWorkersCount(t *testing.T) {
 	assert.Equal(t, RetryScheduled, w.delivery(d.ID).State, "open to a replay")
 	w.clock.Advance(24 * time.Hour)
 	require.Empty(t, w.pump())
-	assert.Equal(t, failedExhausted, w.delivery(d.ID).State)
+	assert.Equal(t, FailedExhausted, w.delivery(d.ID).State)
 }
 
 // The queue outlives the process.
@@ -354,7 +354,7 @@ func TestFullQueue(t *testing.T) {
 	list, err := w.channels.Deliveries(t.Context(), w.account.ID, c.ID, 0)
 	require.NoError(t, err)
 	i := slices.IndexFunc(list, func(d Delivery) bool { return d.Type == metering.EventKeyCreated })
-	require.Equal(t, failedExhausted, list[i].State)
+	require.Equal(t, FailedExhausted, list[i].State)
 	require.Equal(t, queueFull, list[i].Attempts[0].Error)
 	require.False(t, list[i].ReplayableUntil().IsZero())
 

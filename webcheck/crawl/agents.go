@@ -34,13 +34,13 @@ type Place string
 
 // The places.
 const (
-	inRobotsTxt Place = "robots_txt"
-	inHeader    Place = "x_robots_tag"
-	inMeta      Place = "meta"
+	InRobotsTxt Place = "robots_txt"
+	InHeader    Place = "x_robots_tag"
+	InMeta      Place = "meta"
 )
 
 // Values lists the places.
-func (Place) Values() []string { return kit.Values(inRobotsTxt, inHeader, inMeta) }
+func (Place) Values() []string { return kit.Values(InRobotsTxt, InHeader, InMeta) }
 
 // A robot is one of the crawlers of which the reply speaks.
 type robot struct {
@@ -70,7 +70,7 @@ func (r *robot) silent() bool { return r.visit.file.silent() }
 // learnRobots determines what each crawler may do: our own, those of the large search engines, and the one that was
 // asked for.
 func (e *evidence) learnRobots() {
-	for _, c := range []crawler{crawlers[Default], crawlers[googleDesktop], crawlers[bing], e.agent} {
+	for _, c := range []crawler{crawlers[Default], crawlers[GoogleDesktop], crawlers[Bing], e.agent} {
 		if slices.ContainsFunc(e.robots, func(r *robot) bool { return r.token == c.token }) {
 			continue
 		}
@@ -90,8 +90,8 @@ func (e *evidence) robot(c crawler) *robot {
 	return e.robots[slices.IndexFunc(e.robots, func(r *robot) bool { return r.token == c.token })]
 }
 
-func (e *evidence) google() *robot    { return e.robot(crawlers[googleDesktop]) }
-func (e *evidence) bing() *robot      { return e.robot(crawlers[bing]) }
+func (e *evidence) google() *robot    { return e.robot(crawlers[GoogleDesktop]) }
+func (e *evidence) bing() *robot      { return e.robot(crawlers[Bing]) }
 func (e *evidence) requested() *robot { return e.robot(e.agent) }
 
 // agents reports for each crawler what it may do, as far as it is known.
@@ -105,7 +105,7 @@ func (e *evidence) agents() []AgentReport {
 			return a
 		}
 		a.Allowed = &r.decision.Allowed
-		if r.token == crawlers[bing].token {
+		if r.token == crawlers[Bing].token {
 			a.CrawlDelay = r.visit.file.of(r.dialect).CrawlDelay(r.token).Seconds()
 		}
 		if e.final() != nil && e.wall == "" {
@@ -124,14 +124,14 @@ func (e *evidence) causes(r *robot) []Cause {
 	switch {
 	case r.silent():
 	case r.decision.Rule != nil:
-		list = append(list, Cause{inRobotsTxt, r.visit.file.url, r.decision.Rule.Line, r.rule()})
+		list = append(list, Cause{InRobotsTxt, r.visit.file.url, r.decision.Rule.Line, r.rule()})
 	case !r.decision.Allowed:
-		list = append(list, Cause{Place: inRobotsTxt, URL: r.visit.file.url, Text: r.visit.file.failure()})
+		list = append(list, Cause{Place: InRobotsTxt, URL: r.visit.file.url, Text: r.visit.file.failure()})
 	}
 	for _, p := range []struct {
 		place Place
 		list  []robots.Directive
-	}{{inHeader, e.header}, {inMeta, e.meta}} {
+	}{{InHeader, e.header}, {InMeta, e.meta}} {
 		for _, d := range robots.Combine(p.list, r.token, e.now).Why {
 			list = append(list, Cause{Place: p.place, Text: d.String()})
 		}

@@ -139,7 +139,7 @@ func (g *gatherer) fetchTarget(ctx context.Context) error {
 	if t.result = t.file.result; t.dead() {
 		return nil
 	}
-	t.result, t.decision = nil, t.file.decide(crawlers[googleDesktop], u)
+	t.result, t.decision = nil, t.file.decide(crawlers[GoogleDesktop], u)
 	if g.request.respects() && !t.file.decide(g.agent, u).Allowed {
 		t.leftOut = "robots.txt forbids " + g.agent.name
 		return nil
@@ -165,7 +165,7 @@ func (t *target) read(e *evidence, u diag.URL) {
 	}
 	t.wall = wallOf(h, t.result.Body, p)
 	directives := slices.Concat(headerDirectives(h.Header), metaDirectives(p, ""))
-	t.effect = robots.Combine(directives, crawlers[googleDesktop].token, e.now)
+	t.effect = robots.Combine(directives, crawlers[GoogleDesktop].token, e.now)
 	if own := distinct(canonicalsOf(u, h.Header, p)); len(own) == 1 && !isURL(own[0], u) {
 		t.canonical = own[0]
 	}

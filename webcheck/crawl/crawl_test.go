@@ -129,14 +129,14 @@ func verdicts(t *testing.T) diagtest.Seen {
 		{"disallowed for images", site{body: good, robots: "User-agent: Googlebot-Image\nDisallow: /"}, ""},
 		{"old name of Bing", site{body: good, robots: "User-agent: msnbot\nDisallow: /"}, "bing.disallowed"},
 		{"Google understands", site{body: good, robots: "User agent: *\nDissallow: /"}, "google.disallowed robots.misspelt"},
-		{"Google understands, and is asked for", site{body: good, robots: "User agent: *\nDissallow: /", agent: googleDesktop},
+		{"Google understands, and is asked for", site{body: good, robots: "User agent: *\nDissallow: /", agent: GoogleDesktop},
 			"robots.disallowed robots.misspelt"},
 		{"Google reads index.html as its directory", site{body: good, robots: "User-agent: *\nDisallow: /\nAllow: /index.html"}, "robots.others"},
-		{"Google may, by index.html", site{body: good, robots: "User-agent: *\nDisallow: /\nAllow: /index.html", agent: googleDesktop},
+		{"Google may, by index.html", site{body: good, robots: "User-agent: *\nDisallow: /\nAllow: /index.html", agent: GoogleDesktop},
 			"bing.disallowed"},
-		{"disallowed for Google", site{body: good, robots: "User-agent: googlebot\nDisallow: /", agent: googleMobile}, "robots.disallowed"},
+		{"disallowed for Google", site{body: good, robots: "User-agent: googlebot\nDisallow: /", agent: GoogleMobile}, "robots.disallowed"},
 		{"robots.txt is busy", site{body: good, robots: "429"}, "google.disallowed"},
-		{"robots.txt is busy for Google", site{body: good, robots: "429", agent: googleDesktop}, "robots.unreachable"},
+		{"robots.txt is busy for Google", site{body: good, robots: "429", agent: GoogleDesktop}, "robots.unreachable"},
 		{"robots.txt is cut in a line", site{body: good, robots: "User-agent: *\n#" + strings.Repeat("-", 500<<10-len("User-agent: *\n#\nDisallow: /")) +
 			"\nDisallow: /x/*/y$\n"}, "robots.size"},
 		{"robots.txt is a page", site{body: good, robots: "<!doctype html><title>Home</title>"}, "robots.html"},
@@ -158,7 +158,7 @@ func verdicts(t *testing.T) diagtest.Seen {
 		{"no body", site{}, "body.empty"},
 		{"nothing in the body", site{body: goodHead + "</head><body></body></html>"}, "body.empty"},
 		{"longer than was read", site{body: pageWith("", long)}, "size.truncated"},
-		{"longer than Google reads", site{body: pageWith("", strings.Repeat("<!-- filler -->", 200_000)), agent: googleDesktop}, "size.limit size.truncated"},
+		{"longer than Google reads", site{body: pageWith("", strings.Repeat("<!-- filler -->", 200_000)), agent: GoogleDesktop}, "size.limit size.truncated"},
 		{"noindex", site{body: pageWith(`<meta name=robots content=noindex>`, "")}, "index.forbidden"},
 		{"noindex in the header", site{body: good, header: "X-Robots-Tag: noindex, nofollow"}, "index.forbidden index.nofollow"},
 		{"noindex for Bing", site{body: good, header: "X-Robots-Tag: bingbot: noindex"}, "bing.noindex"},
@@ -167,8 +167,8 @@ func verdicts(t *testing.T) diagtest.Seen {
 			"google.noindex bing.noindex"},
 		{"noindex for others", site{body: pageWith(`<meta name=googlebot-news content=noindex><meta name=yandex content=noindex>`, "")}, ""},
 		{"the strictest counts", site{body: pageWith(`<meta name=robots content=noindex><meta name=googlebot content="index,follow">`, "")}, "index.forbidden"},
-		{"noindex for Google, which is asked for", site{body: good, header: "X-Robots-Tag: googlebot: noindex", agent: googleMobile}, "index.forbidden"},
-		{"noindex for Bing, which is asked for", site{body: good, header: "X-Robots-Tag: bingbot: noindex", agent: bing}, "index.forbidden"},
+		{"noindex for Google, which is asked for", site{body: good, header: "X-Robots-Tag: googlebot: noindex", agent: GoogleMobile}, "index.forbidden"},
+		{"noindex for Bing, which is asked for", site{body: good, header: "X-Robots-Tag: bingbot: noindex", agent: Bing}, "index.forbidden"},
 		{"noindex, follow", site{body: good, header: "X-Robots-Tag: noindex, follow"}, "index.forbidden"},
 		{"noindex of a PDF", site{body: "%PDF-1.7\n%%EOF\n", header: "Content-Type: application/pdf\nX-Robots-Tag: googlebot: noindex"}, "google.noindex type"},
 		{"noindex that Google does not see", site{body: pageWith(`<meta name=robots content=noindex>`, ""), robots: "User-agent: Googlebot\nDisallow: /"},
@@ -465,9 +465,9 @@ func TestAgents(t *testing.T) {
 	yes, no := new(true), new(false)
 	require.Equal(t, []AgentReport{
 		{Agent: "diagkit", Allowed: yes, Indexable: yes, Followable: yes, By: []Cause{}},
-		{Agent: "Googlebot", Allowed: yes, Indexable: no, Followable: yes, By: []Cause{{Place: inHeader, Text: "googlebot: noindex"}}},
+		{Agent: "Googlebot", Allowed: yes, Indexable: no, Followable: yes, By: []Cause{{Place: InHeader, Text: "googlebot: noindex"}}},
 		{Agent: "Bingbot", Allowed: yes, Indexable: yes, Followable: no, CrawlDelay: 10, By: []Cause{
-			{inRobotsTxt, "https://example.com/robots.txt", 7, "Allow: /"}, {Place: inMeta, Text: "bingbot: nofollow"}}},
+			{InRobotsTxt, "https://example.com/robots.txt", 7, "Allow: /"}, {Place: InMeta, Text: "bingbot: nofollow"}}},
 	}, r.Robots.Agents)
 	require.Equal(t, []string{"CCBot", "GPTBot"}, r.Robots.Refused)
 	require.Equal(t, "Google may not index the page (noindex)", r.Headline)

@@ -213,10 +213,10 @@ type Agent string
 // The crawlers.
 const (
 	Default         Agent = "default"           // the product token diagkit
-	googleDesktop   Agent = "googlebot_desktop" // of Google Search
-	googleMobile    Agent = "googlebot_mobile"  // of Google Search, by which it indexes
-	bing            Agent = "bingbot"
-	custom          Agent = "custom" // as the request says
+	GoogleDesktop   Agent = "googlebot_desktop" // of Google Search
+	GoogleMobile    Agent = "googlebot_mobile"  // of Google Search, by which it indexes
+	Bing            Agent = "bingbot"
+	Custom          Agent = "custom" // as the request says
 	defaultToken          = "diagkit"
 	maxUserAgent          = 256
 	googleLimit           = 2 << 20
@@ -225,7 +225,7 @@ const (
 
 // Values lists the crawlers.
 func (Agent) Values() []string {
-	return kit.Values(Default, googleDesktop, googleMobile, bing, custom)
+	return kit.Values(Default, GoogleDesktop, GoogleMobile, Bing, Custom)
 }
 
 // A crawler is how one behaves.
@@ -242,17 +242,17 @@ type crawler struct {
 // publishes no limit.
 var crawlers = map[Agent]crawler{
 	Default: {name: defaultToken, token: defaultToken, header: fetch.UserAgent, limit: unpublishedSize},
-	googleDesktop: {
+	GoogleDesktop: {
 		name: "Googlebot", token: "googlebot", dialect: robots.Google, limit: googleLimit,
 		header: "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; " +
 			"+http://www.google.com/bot.html) Chrome/142.0.0.0 Safari/537.36",
 	},
-	googleMobile: {
+	GoogleMobile: {
 		name: "Googlebot", token: "googlebot", dialect: robots.Google, limit: googleLimit,
 		header: "Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X Build/MMB29P) AppleWebKit/537.36 (KHTML, like Gecko) " +
 			"Chrome/142.0.0.0 Mobile Safari/537.36 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
 	},
-	bing: {name: "Bingbot", token: "bingbot", limit: unpublishedSize,
+	Bing: {name: "Bingbot", token: "bingbot", limit: unpublishedSize,
 		header: "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0; " +
 			"+http://www.bing.com/bingbot.htm) Chrome/142.0.0.0 Safari/537.36"},
 }
@@ -263,7 +263,7 @@ func (r *Request) crawler() (crawler, error) {
 	if agent == "" {
 		agent = Default
 	}
-	if agent != custom {
+	if agent != Custom {
 		c, ok := crawlers[agent]
 		switch {
 		case !ok:

@@ -107,7 +107,7 @@ func spoken(f diag.Finding, name string) bool {
 	return !slices.ContainsFunc(strings.Split(name, "_"), func(word string) bool { return !strings.Contains(all, word[:min(len(word), stem)]) })
 }
 
-var outcomes = map[string]Outcome{"pass": compliant, "warn": warned, "fail": nonCompliant}
+var outcomes = map[string]Outcome{"pass": Compliant, "warn": Warned, "fail": NonCompliant}
 
 // All files of the index have the verdict, findings, signature, fingerprint and names that they should have. A prime that
 // several of them share is found with the other files for a list.
@@ -174,7 +174,7 @@ func (v *vector) play(t *testing.T, text string, env *diag.Env) (faults []string
 		}
 		return faults
 	}
-	if want.Parse != nil && *want.Parse != (r.Outcome != invalid) {
+	if want.Parse != nil && *want.Parse != (r.Outcome != Invalid) {
 		fail("verdict %s", r.Outcome)
 	}
 	if want.Verdict != "" && r.Outcome != outcomes[want.Verdict] {

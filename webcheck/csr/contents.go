@@ -74,11 +74,11 @@ func (b *BasicConstraints) UnmarshalJSON(data []byte) error {
 type NameType string
 
 const (
-	dnsName   NameType = "dns"
-	ipName    NameType = "ip"
-	emailName NameType = "email"
-	uriName   NameType = "uri"
-	otherName NameType = "other"
+	DNSName   NameType = "dns"
+	IPName    NameType = "ip"
+	EmailName NameType = "email"
+	URIName   NameType = "uri"
+	OtherName NameType = "other"
 )
 
 type generalName struct {
@@ -312,16 +312,16 @@ func (c *contents) readNames(input cryptobyte.String) bool {
 		if !list.ReadAnyASN1(&content, &tag) {
 			return false
 		}
-		name := generalName{Type: otherName, Value: string(content)}
+		name := generalName{Type: OtherName, Value: string(content)}
 		switch tag & 0x1f {
 		case 1:
-			name.Type = emailName
+			name.Type = EmailName
 		case 2:
-			name.Type = dnsName
+			name.Type = DNSName
 		case 6:
-			name.Type = uriName
+			name.Type = URIName
 		case 7:
-			name.Type = ipName
+			name.Type = IPName
 			if ip, ok := netip.AddrFromSlice(content); ok {
 				name.IP, name.Value = ip, ip.String()
 			} else {

@@ -92,7 +92,7 @@ func (e *evidence) certifiable() []Name {
 
 // repaired removes what surrounds a name, or gives an address its type.
 func repaired(n generalName) generalName {
-	if n.Type != dnsName {
+	if n.Type != DNSName {
 		return n
 	}
 	host := strings.TrimSuffix(strings.TrimSpace(n.Value), ".")
@@ -100,18 +100,18 @@ func repaired(n generalName) generalName {
 		host = u.Hostname()
 	}
 	if ip, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
-		return generalName{Type: ipName, Value: ip.String(), IP: ip}
+		return generalName{Type: IPName, Value: ip.String(), IP: ip}
 	}
 	if d, err := diag.ParseDomain(host); err == nil && !ascii(host) {
 		host = d.String()
 	}
-	return generalName{Type: dnsName, Value: host}
+	return generalName{Type: DNSName, Value: host}
 }
 
 func prefixed(names []Name) []string {
 	var list []string
 	for _, n := range names {
-		if n.Type == ipName {
+		if n.Type == IPName {
 			list = append(list, "IP:"+n.Value)
 		} else {
 			list = append(list, "DNS:"+n.Value)
@@ -142,7 +142,7 @@ func (e *evidence) subject(names []Name) (string, bool) {
 		}
 	}
 	for _, n := range names {
-		if len(n.Value) <= maxCommonName && n.Type == dnsName {
+		if len(n.Value) <= maxCommonName && n.Type == DNSName {
 			return b.String() + "/CN=" + n.Value, true
 		}
 	}

@@ -24,14 +24,14 @@ type Request struct {
 type Outcome string
 
 const (
-	compliant    Outcome = "compliant"
-	warned       Outcome = "warning"
-	nonCompliant Outcome = "non_compliant"
-	invalid      Outcome = "invalid"
+	Compliant    Outcome = "compliant"
+	Warned       Outcome = "warning"
+	NonCompliant Outcome = "non_compliant"
+	Invalid      Outcome = "invalid"
 )
 
 // Values lists the outcomes.
-func (Outcome) Values() []string { return kit.Values(compliant, warned, nonCompliant, invalid) }
+func (Outcome) Values() []string { return kit.Values(Compliant, Warned, NonCompliant, Invalid) }
 
 // A Report describes a signing request, and whether a public authority would accept it. What cannot be read
 // is absent.
@@ -84,14 +84,14 @@ type Extensions struct {
 type ComplianceStatus string
 
 const (
-	compliancePass    ComplianceStatus = "pass"
-	complianceWarning ComplianceStatus = "warning"
-	complianceFail    ComplianceStatus = "fail"
+	CompliancePass    ComplianceStatus = "pass"
+	ComplianceWarning ComplianceStatus = "warning"
+	ComplianceFail    ComplianceStatus = "fail"
 )
 
 // Values lists the statuses.
 func (ComplianceStatus) Values() []string {
-	return kit.Values(compliancePass, complianceWarning, complianceFail)
+	return kit.Values(CompliancePass, ComplianceWarning, ComplianceFail)
 }
 
 // A Compliance is one requirement on the request.
@@ -144,14 +144,14 @@ func (e *evidence) report() *Report {
 	r.Valid = e.csr != nil && (v.State == diag.Valid || v.State == diag.Warned)
 	switch {
 	case e.csr == nil:
-		r.Outcome = invalid
+		r.Outcome = Invalid
 		return r
 	case v.State == diag.Valid:
-		r.Outcome = compliant
+		r.Outcome = Compliant
 	case v.State == diag.Warned:
-		r.Outcome = warned
+		r.Outcome = Warned
 	default:
-		r.Outcome = nonCompliant
+		r.Outcome = NonCompliant
 	}
 	c := e.csr
 	sum := sha256.Sum256(c.Key.SPKI)
@@ -181,13 +181,13 @@ func (c *contents) san() pki.SAN {
 	}
 	for _, n := range c.Names {
 		switch n.Type {
-		case dnsName:
+		case DNSName:
 			add(&san.DNS, n.Value)
-		case emailName:
+		case EmailName:
 			add(&san.Email, n.Value)
-		case uriName:
+		case URIName:
 			add(&san.URI, n.Value)
-		case ipName:
+		case IPName:
 			if n.IP.IsValid() && len(san.IP) < pki.MaxNames {
 				san.IP = append(san.IP, n.IP)
 			}
@@ -199,16 +199,16 @@ func (c *contents) san() pki.SAN {
 func compliance(v diag.Verdict) (list []Compliance) {
 	fulfilled := v.Fulfilled()
 	for _, r := range authorityRules() {
-		c := Compliance{Code: r.Code, Rule: r.Requirement, Status: compliancePass, Reference: r.Ref}
+		c := Compliance{Code: r.Code, Rule: r.Requirement, Status: CompliancePass, Reference: r.Ref}
 		i := slices.IndexFunc(v.Findings, func(f diag.Finding) bool { return f.Code == r.Code })
 		switch {
 		case i < 0 && !slices.Contains(fulfilled, r.Code):
 			continue
 		case i < 0:
 		case r.Severity >= diag.Error:
-			c.Status, c.Detail = complianceFail, v.Findings[i].Detail
+			c.Status, c.Detail = ComplianceFail, v.Findings[i].Detail
 		case r.Severity == diag.Warning:
-			c.Status, c.Detail = complianceWarning, v.Findings[i].Detail
+			c.Status, c.Detail = ComplianceWarning, v.Findings[i].Detail
 		default:
 			c.Detail = v.Findings[i].Detail
 		}

@@ -131,15 +131,15 @@ func (e *evidence) judgeNames() {
 // asName is a common name as an alternative name.
 func asName(s string) generalName {
 	if ip, err := netip.ParseAddr(s); err == nil {
-		return generalName{Type: ipName, Value: ip.String(), IP: ip}
+		return generalName{Type: IPName, Value: ip.String(), IP: ip}
 	}
-	return generalName{Type: dnsName, Value: s}
+	return generalName{Type: DNSName, Value: s}
 }
 
 func (e *evidence) listed(common string) bool {
 	ip, err := netip.ParseAddr(common)
 	return slices.ContainsFunc(e.csr.Names, func(n generalName) bool {
-		return n.Type == dnsName && strings.EqualFold(n.Value, common) || n.Type == ipName && err == nil && n.IP == ip
+		return n.Type == DNSName && strings.EqualFold(n.Value, common) || n.Type == IPName && err == nil && n.IP == ip
 	})
 }
 

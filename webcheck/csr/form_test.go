@@ -159,7 +159,7 @@ func TestForms(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			r, err := Parse(t.Context(), nil, Request{CSR: f.text})
 			require.NoError(t, err)
-			require.Equal(t, compliant, r.Outcome, "%+v", r.Findings)
+			require.Equal(t, Compliant, r.Outcome, "%+v", r.Findings)
 			if f.want == "" || f.want == "bare" {
 				require.Empty(t, r.Findings)
 			} else {

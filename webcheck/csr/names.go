@@ -61,13 +61,13 @@ var reservedTLDs = map[string]string{
 func judgeName(n generalName) Name {
 	name := Name{Value: text(n.Value), Type: n.Type}
 	switch n.Type {
-	case dnsName:
+	case DNSName:
 		name.judgeDNS(n.Value)
-	case ipName:
+	case IPName:
 		name.judgeIP(n.IP)
-	case emailName:
+	case EmailName:
 		name.fail(foreignType, "certificates for servers have no mail addresses")
-	case uriName:
+	case URIName:
 		name.fail(foreignType, "certificates for servers have no URIs")
 	default:
 		name.fail(foreignType, "certificates for servers have host names and IP addresses only")

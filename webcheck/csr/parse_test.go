@@ -183,8 +183,8 @@ func TestParse(t *testing.T) {
 				told := strings.Contains(rec.Detail, "uggested command")
 				require.False(t, told && rec.SuggestedValue == "", "there is no command: %s", rec.Detail)
 			}
-			require.Equal(t, r.Valid, r.Outcome == compliant || r.Outcome == warned)
-			require.Equal(t, r.Outcome == invalid, r.PublicKey.Algorithm == "" && r.SPKISHA256 == "")
+			require.Equal(t, r.Valid, r.Outcome == Compliant || r.Outcome == Warned)
+			require.Equal(t, r.Outcome == Invalid, r.PublicKey.Algorithm == "" && r.SPKISHA256 == "")
 		})
 	}
 	for _, r := range listed(t) {
@@ -207,7 +207,7 @@ func TestUnusualKeys(t *testing.T) {
 		r, err := Parse(t.Context(), nil, Request{CSR: base64.StdEncoding.EncodeToString(der)})
 		require.NoError(t, err)
 		require.Equal(t, []diag.Code{code}, diagtest.CodesOf(r.Findings))
-		require.Equal(t, warned, r.Outcome)
+		require.Equal(t, Warned, r.Outcome)
 		require.True(t, r.Valid)
 		require.Equal(t, r.Findings[0].Title, r.Headline)
 		require.Contains(t, r.Recommendations[0].SuggestedValue, "-newkey")
@@ -336,7 +336,7 @@ func TestJudgeName(t *testing.T) {
 		strings.Repeat("a", 56) + ".onion": noFault, "127.0.0.1": addressAsDNS, "[::1]": addressAsDNS, "192.0.2.0/24": addressAsDNS,
 		"8.b.d.0.1.0.0.2.ip6.arpa": reverseName,
 	} {
-		n := judgeName(generalName{Type: dnsName, Value: name})
+		n := judgeName(generalName{Type: DNSName, Value: name})
 		require.Equal(t, want, n.Fault, "%q: %s", name, n.Reason)
 		require.Equal(t, n.Valid, n.Reason == "", name)
 	}

@@ -137,7 +137,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if (r.Outcome == invalid) != (r.PublicKey.Algorithm == "") || r.Outcome == invalid && len(r.Findings) == 0 {
+		if (r.Outcome == Invalid) != (r.PublicKey.Algorithm == "") || r.Outcome == Invalid && len(r.Findings) == 0 {
 			t.Errorf("%s: %+v", r.Outcome, r.Findings)
 		}
 		if clean := r.CleanPEM; clean != "" {

@@ -98,12 +98,12 @@ var nameRules = rule.Rules[*evidence]{
 		"Ask for a public address or a host name, or use a private CA for private addresses.", with(reservedIP)),
 	nameRule("csr.names.email", "Email address among the names (SAN)", "No name is a mail address", sanRef,
 		"Leave the mail address out, as the suggested command does: certificates for servers cannot contain it.",
-		typed(emailName)),
+		typed(EmailName)),
 	nameRule("csr.names.uri", "URI among the names (SAN)", "No name is a URI", sanRef,
-		"Leave the URI out, as the suggested command does: certificates for servers cannot contain it.", typed(uriName)),
+		"Leave the URI out, as the suggested command does: certificates for servers cannot contain it.", typed(URIName)),
 	nameRule("csr.names.other", "Name of another type (SAN)", "All names are host names or IP addresses", sanRef,
 		"Leave the name out, as the suggested command does: "+
-			"certificates for servers contain host names and IP addresses only.", typed(otherName)),
+			"certificates for servers contain host names and IP addresses only.", typed(OtherName)),
 	{
 		Code: "csr.names.duplicate", Severity: diag.Warning, Ref: sanRef,
 		Title: "Duplicate name (SAN)", Requirement: "Each name appears once",
@@ -152,7 +152,7 @@ var nameRules = rule.Rules[*evidence]{
 		When:        func(e *evidence) bool { return e.csr != nil && len(e.common) > 0 },
 		Fails: func(e *evidence) rule.Failures {
 			return rule.FailEach(e.common, func(s string) rule.Failures {
-				return rule.FailIf(asName(s).Type == ipName && !e.listed(s),
+				return rule.FailIf(asName(s).Type == IPName && !e.listed(s),
 					"The common name (CN) is the IP address %s, which is not among the names of the request.", shown(s)).
 					Suggesting(e.correction())
 			})
@@ -186,7 +186,7 @@ var nameRules = rule.Rules[*evidence]{
 }
 
 func (e *evidence) has(name string) bool {
-	return slices.ContainsFunc(e.names, func(n Name) bool { return n.Type == dnsName && strings.EqualFold(n.Value, name) })
+	return slices.ContainsFunc(e.names, func(n Name) bool { return n.Type == DNSName && strings.EqualFold(n.Value, name) })
 }
 
 // repeated lists the names that occur more than once.

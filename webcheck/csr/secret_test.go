@@ -60,7 +60,7 @@ func TestPrivateKeys(t *testing.T) {
 			require.Equal(t, diag.Code("csr.private_key.present"), r.Findings[0].Code, "%+v", r.Findings)
 			require.False(t, r.Valid)
 			if !strings.Contains(name, "a request") {
-				require.Equal(t, invalid, r.Outcome)
+				require.Equal(t, Invalid, r.Outcome)
 				require.Len(t, r.Findings, 1)
 			}
 			reply, err := json.Marshal(r)
@@ -139,7 +139,7 @@ func TestOtherTypes(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, []diag.Code{"csr.type.other"}, diagtest.CodesOf(r.Findings))
 			require.Equal(t, string(tt.want), r.Findings[0].Target)
-			require.Equal(t, invalid, r.Outcome)
+			require.Equal(t, Invalid, r.Outcome)
 		})
 	}
 }

@@ -22,7 +22,7 @@ func (r *Report) View() *view.View {
 	}
 	v := view.Of(subject, diag.Verdict{
 		Headline: r.Headline, Sub: r.Sub, Findings: r.Findings, Recommendations: r.Recommendations,
-		State: cmp.Or(map[Outcome]diag.State{compliant: diag.Valid, warned: diag.Warned}[r.Outcome], diag.Bad),
+		State: cmp.Or(map[Outcome]diag.State{Compliant: diag.Valid, Warned: diag.Warned}[r.Outcome], diag.Bad),
 	}, false)
 	v.Fact("names", phrase.Series(names, 4), "csr.names", "csr.cn")
 	v.Fact("subject", phrase.Clip(r.Subject.Raw, maxShown), "csr.subject")
@@ -40,15 +40,15 @@ func (r *Report) View() *view.View {
 	v.Fact("spki", r.SPKISHA256)
 	d, met := v.Rows(view.Table, "Requirements of public authorities", "requirement", "status"), 0
 	for _, c := range r.Compliance {
-		if c.Status == compliancePass {
+		if c.Status == CompliancePass {
 			met++
 			continue
 		}
-		d.StatusRow(cmp.Or(view.MarkIf(c.Status == complianceWarning, view.Warning, ""), view.Standing{Mark: view.Error}),
+		d.StatusRow(cmp.Or(view.MarkIf(c.Status == ComplianceWarning, view.Warning, ""), view.Standing{Mark: view.Error}),
 			c.Rule, string(c.Status))
 	}
 	v.Fact("requirements", view.TextIf(len(r.Compliance) > 0, fmt.Sprintf("%d of %d met", met, len(r.Compliance))))
-	if r.CleanPEM != "" && r.Outcome == compliant {
+	if r.CleanPEM != "" && r.Outcome == Compliant {
 		v.Steps = append(v.Steps,
 			view.Step{Code: "csr.pem.form", Severity: diag.Info, Text: "Submit the request as this file.",
 				Value: r.CleanPEM})

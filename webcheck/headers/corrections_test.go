@@ -65,11 +65,11 @@ func TestRunsInTheReport(t *testing.T) {
 		strength           Strength
 		embedding, handler string
 	}{
-		{"", 0, strong, "frame-ancestors", "script-src"},
-		{"-Content-Security-Policy", 7, missing, "X-Frame-Options", ""},
-		{"-Content-Security-Policy\n-X-Frame-Options", 8, missing, "", ""},
-		{"Content-Security-Policy: script-src-attr 'unsafe-inline'; default-src 'self'; base-uri 'none'", 1, weak, "X-Frame-Options", "script-src-attr"},
-		{"Content-Security-Policy: default-src 'self'", 1, good, "X-Frame-Options", "default-src"},
+		{"", 0, Strong, "frame-ancestors", "script-src"},
+		{"-Content-Security-Policy", 7, Missing, "X-Frame-Options", ""},
+		{"-Content-Security-Policy\n-X-Frame-Options", 8, Missing, "", ""},
+		{"Content-Security-Policy: script-src-attr 'unsafe-inline'; default-src 'self'; base-uri 'none'", 1, Weak, "X-Frame-Options", "script-src-attr"},
+		{"Content-Security-Policy: default-src 'self'", 1, Good, "X-Frame-Options", "default-src"},
 	} {
 		r := check(t, newWorld(t, tt.lines, "<p>"), Request{URL: diag.MustURL("example.com")})
 		p := r.SecurityHeaders.ContentSecurityPolicy

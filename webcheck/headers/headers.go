@@ -82,14 +82,14 @@ type Runs = csp.Runs
 type Strength string
 
 const (
-	missing Strength = "missing"
-	weak    Strength = "weak" // or without effect
-	good    Strength = "good"
-	strong  Strength = "strong"
+	Missing Strength = "missing"
+	Weak    Strength = "weak" // or without effect
+	Good    Strength = "good"
+	Strong  Strength = "strong"
 )
 
 // Values lists the strengths.
-func (Strength) Values() []string { return kit.Values(missing, weak, good, strong) }
+func (Strength) Values() []string { return kit.Values(Missing, Weak, Good, Strong) }
 
 // A Cookie is a cookie that the site sets.
 type Cookie struct {

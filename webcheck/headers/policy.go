@@ -24,11 +24,11 @@ func strengthOf(runs *csp.Runs) Strength {
 	switch {
 	case runs.InlineScript.Runs || runs.EventHandler.Runs ||
 		runs.ForeignScript.Runs && len(fromAnyone(&runs.ForeignScript)) > 0:
-		return weak
+		return Weak
 	case runs.ForeignScript.Runs || runs.Eval.Runs || runs.Plugin.Runs || runs.Base.Runs:
-		return good
+		return Good
 	default:
-		return strong
+		return Strong
 	}
 }
 

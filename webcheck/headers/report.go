@@ -121,7 +121,7 @@ var protecting = []struct {
 func (e *evidence) securityHeaders(findings []diag.Finding) (s SecurityHeaders) {
 	for i, h := range s.list() {
 		field := protecting[i]
-		*h = Header{Strength: missing, Findings: []diag.Finding{}}
+		*h = Header{Strength: Missing, Findings: []diag.Finding{}}
 		if e.final == nil {
 			continue
 		}
@@ -143,7 +143,7 @@ func (e *evidence) securityHeaders(findings []diag.Finding) (s SecurityHeaders) 
 // rated is the strength of a header that browsers obey or not.
 func rated(valid bool, s Strength) (bool, Strength) {
 	if !valid {
-		return false, weak
+		return false, Weak
 	}
 	return true, s
 }
@@ -158,13 +158,13 @@ func (e *evidence) rateHSTS() (bool, Strength) {
 	h := e.hsts[0]
 	switch {
 	case !e.trusted() || !h.Valid(): // RFC 6797 section 8.1
-		return false, weak
+		return false, Weak
 	case h.Age() < halfYear:
-		return true, weak
+		return true, Weak
 	case h.Age() >= wholeYear && h.IncludeSubdomains:
-		return true, strong
+		return true, Strong
 	default:
-		return true, good
+		return true, Good
 	}
 }
 
@@ -177,26 +177,26 @@ func (e *evidence) ratePolicy() (bool, Strength) {
 func (e *evidence) rateFraming() (bool, Strength) {
 	switch e.frameOption() {
 	case "deny":
-		return true, strong
+		return true, Strong
 	case "sameorigin":
-		return true, good
+		return true, Good
 	default:
-		return false, weak
+		return false, Weak
 	}
 }
 
-func (e *evidence) rateSniffing() (bool, Strength) { return rated(e.nosniff(), strong) }
+func (e *evidence) rateSniffing() (bool, Strength) { return rated(e.nosniff(), Strong) }
 
 func (e *evidence) rateReferrer() (bool, Strength) {
 	switch policy := e.referrer(); {
 	case policy == "":
-		return false, weak
+		return false, Weak
 	case slices.Contains(leaking, policy) || slices.Contains(insecureReferrers, policy):
-		return true, weak
+		return true, Weak
 	case policy == "strict-origin-when-cross-origin":
-		return true, good
+		return true, Good
 	default:
-		return true, strong
+		return true, Strong
 	}
 }
 
@@ -204,20 +204,20 @@ func (e *evidence) rateFeatures() (bool, Strength) {
 	f := &e.features
 	valid := f.err == nil && len(f.order) > 0
 	if f.closed("camera") && f.closed("microphone") && f.closed("geolocation") {
-		return rated(valid, strong)
+		return rated(valid, Strong)
 	}
 	if slices.ContainsFunc(f.order, func(name string) bool { return !slices.Contains(f.lists[name], "*") }) {
-		return rated(valid, good)
+		return rated(valid, Good)
 	}
-	return rated(valid, weak)
+	return rated(valid, Weak)
 }
 
 // The values of the policies that isolate a page.
 var (
-	openers = map[string]Strength{"same-origin": strong, "same-origin-allow-popups": good, "noopener-allow-popups": good,
-		"unsafe-none": weak}
-	embedders = map[string]Strength{"require-corp": strong, "credentialless": strong, "unsafe-none": weak}
-	resources = map[string]Strength{"same-origin": strong, "same-site": good, "cross-origin": weak}
+	openers = map[string]Strength{"same-origin": Strong, "same-origin-allow-popups": Good, "noopener-allow-popups": Good,
+		"unsafe-none": Weak}
+	embedders = map[string]Strength{"require-corp": Strong, "credentialless": Strong, "unsafe-none": Weak}
+	resources = map[string]Strength{"same-origin": Strong, "same-site": Good, "cross-origin": Weak}
 
 	rateOpener   = ofToken("Cross-Origin-Opener-Policy", openers)
 	rateEmbedder = ofToken("Cross-Origin-Embedder-Policy", embedders)

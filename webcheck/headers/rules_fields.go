@@ -308,7 +308,7 @@ func isolationRule(code diag.Code, name, ref, advice string, rate func(*evidence
 // meantToken returns the value that was probably meant by one that browsers ignore: of several the mildest. It is empty
 // if one of them is unlike any that browsers know, or switches the policy off, and if the page might break by it.
 func (e *evidence) meantToken(name string, known map[string]Strength) string {
-	rank := map[Strength]int{weak: 1, good: 2, strong: 3}
+	rank := map[Strength]int{Weak: 1, Good: 2, Strong: 3}
 	meant := ""
 	for _, w := range words(e.value(name)) {
 		w, _, _ = strings.Cut(w, ";")
@@ -319,7 +319,7 @@ func (e *evidence) meantToken(name string, known map[string]Strength) string {
 				nearest = token
 			}
 		}
-		if known[nearest] == weak || known[nearest] == "" {
+		if known[nearest] == Weak || known[nearest] == "" {
 			return ""
 		}
 		if meant == "" || rank[known[nearest]] < rank[known[meant]] {

@@ -51,7 +51,7 @@ func testSilence(t *testing.T) {
 				require.LessOrEqual(t, *r.Score, 89)
 				require.NotContains(t, r.Headline, "protect", "a part was not examined")
 				seen.Add(r.Verdict)
-				require.Equal(t, strong, r.SecurityHeaders.ContentSecurityPolicy.Strength, "it follows from the policy as it is written")
+				require.Equal(t, Strong, r.SecurityHeaders.ContentSecurityPolicy.Strength, "it follows from the policy as it is written")
 				i := slices.IndexFunc(r.Factors, func(f diag.Factor) bool { return f.Code == tt.factor })
 				most := map[diag.Code]int{"transport": 40, "sharing": 50, "content_policy": 25}[tt.factor]
 				if most == tt.lacking {
@@ -86,7 +86,7 @@ func TestStrengthFollowsFromWhatRuns(t *testing.T) {
 	} {
 		policy += "; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 		r := check(t, newWorld(t, "Content-Security-Policy: "+policy, "<p>"), Request{URL: diag.MustURL("example.com")})
-		require.Equal(t, strong, r.SecurityHeaders.ContentSecurityPolicy.Strength, policy)
+		require.Equal(t, Strong, r.SecurityHeaders.ContentSecurityPolicy.Strength, policy)
 		require.Equal(t, strings.TrimPrefix(string(code), "headers."), join(diagtest.Codes(r.Verdict)))
 		require.Equal(t, code == "", *r.Score == 100, policy)
 	}

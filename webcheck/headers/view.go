@@ -50,7 +50,7 @@ func (r *Report) View() *view.View {
 	d := v.Rows(view.Table, "Header fields that protect visitors", "field", "protection", "value")
 	protected, lacking := 0, ""
 	for i, h := range r.SecurityHeaders.list() {
-		if h.Strength == strong || h.Strength == good {
+		if h.Strength == Strong || h.Strength == Good {
 			protected++
 		}
 		mark, name := h.mark(), protecting[i].name
@@ -89,7 +89,7 @@ func (h *Header) mark() view.Mark {
 	switch v := view.Of("", diag.Verdict{Findings: h.Findings}, false); {
 	case len(v.Findings) > 0:
 		return v.Mark()
-	case h.Strength == good || h.Strength == strong:
+	case h.Strength == Good || h.Strength == Strong:
 		return view.Good
 	case h.Present:
 		return view.Info

@@ -267,7 +267,7 @@ func (e *evidence) digest(list *List) {
 	if len(e.fields) > 0 {
 		e.header = Parse(e.fields[0]) // RFC 6797 section 8.1: of several only the first counts
 	}
-	e.issues = e.judgeAs(bulk1Year)
+	e.issues = e.judgeAs(Bulk1Year)
 	if entry, ok := list.Lookup(e.domain.String()); ok {
 		e.entry = &entry
 		e.kept = e.judgeAs(entry.Policy)

@@ -322,8 +322,8 @@ func consistent(t *testing.T, r *Report) {
 	}
 	require.Equal(t, r.Preload.Eligible, len(r.Errors) == 0 && !r.Partial)
 	require.Equal(t, r.Preload.Eligible, met, "%+v", r.Preload.Requirements)
-	require.Equal(t, r.Grade == gradeUnknown, !r.HTTPSReachable)
-	require.Equal(t, r.Preload.Status == unknownStatus, r.Preload.ListVersion == "")
+	require.Equal(t, r.Grade == GradeUnknown, !r.HTTPSReachable)
+	require.Equal(t, r.Preload.Status == UnknownStatus, r.Preload.ListVersion == "")
 	for _, rec := range r.Recommendations {
 		harmless(t, r, rec.SuggestedValue)
 	}
@@ -347,7 +347,7 @@ func harmless(t *testing.T, r *Report, value string) {
 	require.NotZero(t, *h.MaxAge)
 	require.Empty(t, h.Unknown)
 	require.True(t, r.HTTPSReachable && r.TLS.Err() == nil)
-	listed := r.Preload.Status == preloaded && *r.Preload.IncludeSubdomains
+	listed := r.Preload.Status == Preloaded && *r.Preload.IncludeSubdomains
 	covered := r.Header.Valid && r.Header.IncludeSubdomains && *r.Header.MaxAgeSeconds > 0
 	require.True(t, !h.IncludeSubdomains || listed || covered, value)
 	require.True(t, !h.Preload || listed, value)
@@ -397,10 +397,10 @@ func TestCheckPartial(t *testing.T) {
 		name, list, header, port string
 		grade                    Grade
 	}{
-		{"ready but for port 80", "", ready, "example.com:80", gradeStrong},
-		{"ready but for www", "", ready, "www.example.com:443", gradeStrong},
-		{"listed", ownList, ready, "www.example.com:443", gradeStrong},
-		{"short", "", "max-age=86400; includeSubDomains", "www.example.com:443", gradeWeak},
+		{"ready but for port 80", "", ready, "example.com:80", GradeStrong},
+		{"ready but for www", "", ready, "www.example.com:443", GradeStrong},
+		{"listed", ownList, ready, "www.example.com:443", GradeStrong},
+		{"short", "", "max-age=86400; includeSubDomains", "www.example.com:443", GradeWeak},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

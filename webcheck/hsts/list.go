@@ -27,35 +27,35 @@ type Policy string
 
 // The policies of Chromium's list.
 const (
-	noPolicy              Policy = ""
-	testPolicy            Policy = "test"
-	google                Policy = "google"
-	custom                Policy = "custom"
-	bulkLegacy            Policy = "bulk-legacy"             // added before Chrome 50
-	bulk18Weeks           Policy = "bulk-18-weeks"           // Chrome 50 to 63
-	bulk1Year             Policy = "bulk-1-year"             // since then
-	publicSuffix          Policy = "public-suffix"           // a suffix, at the wish of its owner
-	publicSuffixRequested Policy = "public-suffix-requested" // a domain below it, at the wish of the owner of the suffix
+	NoPolicy              Policy = ""
+	TestPolicy            Policy = "test"
+	GooglePolicy          Policy = "google"
+	CustomPolicy          Policy = "custom"
+	BulkLegacy            Policy = "bulk-legacy"             // added before Chrome 50
+	Bulk18Weeks           Policy = "bulk-18-weeks"           // Chrome 50 to 63
+	Bulk1Year             Policy = "bulk-1-year"             // since then
+	PublicSuffix          Policy = "public-suffix"           // a suffix, at the wish of its owner
+	PublicSuffixRequested Policy = "public-suffix-requested" // a domain below it, at the wish of the owner of the suffix
 )
 
-var policies = []Policy{noPolicy, testPolicy, google, custom, bulkLegacy, bulk18Weeks, bulk1Year, publicSuffix,
-	publicSuffixRequested}
+var policies = []Policy{NoPolicy, TestPolicy, GooglePolicy, CustomPolicy, BulkLegacy, Bulk18Weeks, Bulk1Year,
+	PublicSuffix, PublicSuffixRequested}
 
 // bulk reports whether such entries were submitted at hstspreload.org, where they have to keep to the requirements.
-func (p Policy) bulk() bool { return p == bulkLegacy || p == bulk18Weeks || p == bulk1Year }
+func (p Policy) bulk() bool { return p == BulkLegacy || p == Bulk18Weeks || p == Bulk1Year }
 
 // Status is the state of a domain on the preload list: preloaded, pending, unknown or not_listed.
 type Status string
 
 const (
-	preloaded     Status = "preloaded"
-	pending       Status = "pending"    // accepted for a coming version of the list
-	unknownStatus Status = "unknown"    // there is no list to look it up in
-	notListed     Status = "not_listed" // it is not on the list
+	Preloaded     Status = "preloaded"
+	Pending       Status = "pending"    // accepted for a coming version of the list
+	UnknownStatus Status = "unknown"    // there is no list to look it up in
+	NotListed     Status = "not_listed" // it is not on the list
 )
 
 // Values lists the statuses.
-func (Status) Values() []string { return kit.Values(preloaded, pending, unknownStatus, notListed) }
+func (Status) Values() []string { return kit.Values(Preloaded, Pending, UnknownStatus, NotListed) }
 
 // An Entry is an entry of the preload list.
 type Entry struct {
@@ -68,9 +68,9 @@ type Entry struct {
 // Status returns the status that the entry gives a domain.
 func (e Entry) Status() Status {
 	if e.Pending {
-		return pending
+		return Pending
 	}
-	return preloaded
+	return Preloaded
 }
 
 // A List is a preload list. It may be used by several goroutines concurrently. 150,000 names take about 4 MB.
@@ -113,7 +113,7 @@ const topLevelSource = "chromium 007cea8, top-level domains"
 
 var builtIn = sync.OnceValue(func() *List {
 	list, err := newList("", kit.Map(topLevel, func(name string) Entry {
-		return Entry{Name: name, IncludeSubdomains: true, Policy: publicSuffix}
+		return Entry{Name: name, IncludeSubdomains: true, Policy: PublicSuffix}
 	}))
 	if err != nil { // a duplicate name above: a test reads the list
 		return &List{}
@@ -265,12 +265,12 @@ func parseList(data []byte) (*List, error) {
 		switch own, name := head.Version != nil, strings.ToLower(e.Name); {
 		case !isName(name):
 			return nil, fmt.Errorf("entry %d: %.100q is not a domain", i+1, name)
-		case e.Status != nil && status != preloaded && status != pending:
+		case e.Status != nil && status != Preloaded && status != Pending:
 			return nil, fmt.Errorf("entry %d: the status %.40q is neither preloaded nor pending", i+1, status)
 		case own && !slices.Contains(policies, e.Policy):
 			return nil, fmt.Errorf("entry %d: unknown policy %.40q", i+1, e.Policy)
 		case kit.OrZero(e.Mode) == forceHTTPS || own && e.Mode == nil: // in our own form entries are about HSTS
-			entries = append(entries, Entry{name, e.IncludeSubdomains, e.Policy, status == pending})
+			entries = append(entries, Entry{name, e.IncludeSubdomains, e.Policy, status == Pending})
 		}
 	}
 	return newList(*f.Version, entries)

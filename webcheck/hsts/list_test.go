@@ -62,8 +62,8 @@ func TestParseOwnList(t *testing.T) {
 	require.Equal(t, "2026-11-01", list.Version)
 	e, ok := list.Lookup("example.net")
 	require.True(t, ok)
-	require.Equal(t, Entry{"example.net", false, noPolicy, true}, e)
-	require.Equal(t, pending, e.Status())
+	require.Equal(t, Entry{"example.net", false, NoPolicy, true}, e)
+	require.Equal(t, Pending, e.Status())
 }
 
 func TestParseListRefuses(t *testing.T) {

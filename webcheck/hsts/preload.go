@@ -18,20 +18,20 @@ import (
 type Grade string
 
 const (
-	gradeUnknown      Grade = "unknown"       // HTTPS could not be asked
-	gradeMissing      Grade = "missing"       // there is no header, or one that turns HSTS off
-	gradeInvalid      Grade = "invalid"       // browsers ignore it
-	gradeWeak         Grade = "weak"          // max-age below 180 days
-	gradeFair         Grade = "fair"          // below a year
-	gradeStrong       Grade = "strong"        // a year and more
-	gradePreloadReady Grade = "preload_ready" // all requirements of the preload list are met
-	gradePreloaded    Grade = "preloaded"     // on the list, and up to its requirements
+	GradeUnknown      Grade = "unknown"       // HTTPS could not be asked
+	GradeMissing      Grade = "missing"       // there is no header, or one that turns HSTS off
+	GradeInvalid      Grade = "invalid"       // browsers ignore it
+	GradeWeak         Grade = "weak"          // max-age below 180 days
+	GradeFair         Grade = "fair"          // below a year
+	GradeStrong       Grade = "strong"        // a year and more
+	GradePreloadReady Grade = "preload_ready" // all requirements of the preload list are met
+	GradePreloaded    Grade = "preloaded"     // on the list, and up to its requirements
 )
 
 // Values lists the grades.
 func (Grade) Values() []string {
-	return kit.Values(gradeUnknown, gradeMissing, gradeInvalid, gradeWeak, gradeFair, gradeStrong, gradePreloadReady,
-		gradePreloaded)
+	return kit.Values(GradeUnknown, GradeMissing, GradeInvalid, GradeWeak, GradeFair, GradeStrong, GradePreloadReady,
+		GradePreloaded)
 }
 
 // weakBelow is the max-age below which a header is weak: 180 days, as in MDN's Observatory.
@@ -63,7 +63,7 @@ func (e *evidence) listed() bool { return e.entry != nil && !e.entry.Pending }
 
 // wholeSuffix reports whether browsers have the public suffix of the domain on their list, with all names below it.
 func (e *evidence) wholeSuffix() bool {
-	return e.listed() && e.entry.IncludeSubdomains && e.entry.Policy == publicSuffix && e.entry.Name != e.domain.String()
+	return e.listed() && e.entry.IncludeSubdomains && e.entry.Policy == PublicSuffix && e.entry.Name != e.domain.String()
 }
 
 // off reports whether the header that counts turns HSTS off.
@@ -83,23 +83,23 @@ func (e *evidence) eligible() bool { return e.issues.OK() && len(e.Unanswered())
 func (e *evidence) grade() Grade {
 	switch {
 	case first(e.https) == nil:
-		return gradeUnknown
+		return GradeUnknown
 	case e.header == nil:
-		return gradeMissing
+		return GradeMissing
 	case !e.inForce():
-		return gradeInvalid
+		return GradeInvalid
 	case e.off():
-		return gradeMissing // browsers forget what they knew
+		return GradeMissing // browsers forget what they knew
 	case e.listed() && (e.ownEntry() && !e.atRisk() && len(e.Unanswered()) == 0 || !e.ownEntry() && e.age() >= oneYear):
-		return gradePreloaded
+		return GradePreloaded
 	case e.eligible():
-		return gradePreloadReady
+		return GradePreloadReady
 	case e.age() < weakBelow:
-		return gradeWeak
+		return GradeWeak
 	case e.age() < oneYear:
-		return gradeFair
+		return GradeFair
 	default:
-		return gradeStrong
+		return GradeStrong
 	}
 }
 
@@ -125,9 +125,9 @@ func (e *evidence) status() Status {
 	case e.entry != nil:
 		return e.entry.Status()
 	case e.list.Version == "":
-		return unknownStatus
+		return UnknownStatus
 	default:
-		return notListed
+		return NotListed
 	}
 }
 
@@ -232,7 +232,7 @@ var redirectIssue = map[Issue]string{
 }
 
 func (e *evidence) redirectRequirement() (met bool, detail string) {
-	found, after := e.httpIssues(bulk1Year)
+	found, after := e.httpIssues(Bulk1Year)
 	found.add(after)
 	found.add(followIssues(e.https, 1))
 	found.add(insecureIssues(e.https))

@@ -133,9 +133,10 @@ var wwwRules = rule.Rules[*evidence]{{
 	Code: "hsts.www.cut_off", Severity: diag.Error, Weight: 8, HoldsWhenUnanswered: true, Ref: "RFC 6797 section 14.4",
 	Title:       "includeSubDomains cuts off www, which lacks valid HTTPS",
 	Requirement: "The host www speaks HTTPS where the header holds for subdomains",
-	Advice:      "Serve www over HTTPS with a valid certificate: with includeSubDomains, browsers use nothing else for it.",
-	When:        func(e *evidence) bool { return e.includesSubdomains() && e.www != nil },
-	Fails:       brokenWWW,
+	Advice: "Serve www over HTTPS with a valid certificate: with includeSubDomains, browsers use nothing else " +
+		"for it.",
+	When:  func(e *evidence) bool { return e.includesSubdomains() && e.www != nil },
+	Fails: brokenWWW,
 }, {
 	Code: "hsts.www.https", Severity: diag.Warning, Weight: 8, HoldsWhenUnanswered: true, Ref: "RFC 6797 section 14.4",
 	Title: "www does not speak valid HTTPS", Requirement: "The host www speaks HTTPS, if there is one",
@@ -187,11 +188,11 @@ var texts = rule.Texts{
 
 // praise holds the verdicts on a header without a fault, by its grade and status.
 var praise = map[Grade]diag.Text{
-	gradePreloadReady: {
+	GradePreloadReady: {
 		Headline: "HSTS is in force, and the domain is ready for the preload list",
 		Sub:      "It can be submitted at hstspreload.org. Do so only if all subdomains keep HTTPS permanently.",
 	},
-	gradePreloaded: {
+	GradePreloaded: {
 		Headline: "HSTS is in force, and the domain is preloaded",
 		Sub:      "Browsers use HTTPS from the first visit on. Keep the header as it is.",
 	},

@@ -92,7 +92,7 @@ func (h *strict) readMaxAge(digits string, found *Issues) {
 }
 
 // Preloadable returns the issues that hstspreload.org finds in a header.
-func Preloadable(text string) Issues { return eligible(text, bulk1Year) }
+func Preloadable(text string) Issues { return eligible(text, Bulk1Year) }
 
 // eligible is [Preloadable] by the requirements under which an entry of the list was added: those of old are
 // less strict.
@@ -105,7 +105,7 @@ func eligible(text string, policy Policy) Issues {
 		found.fail("header.preloadable.preload.missing")
 	}
 	least, below := uint64(oneYear), Issue("header.preloadable.max_age.below_1_year")
-	if policy == bulk18Weeks {
+	if policy == Bulk18Weeks {
 		least, below = eighteenWeeks, "header.preloadable.max_age.below_18_weeks"
 	}
 	switch {

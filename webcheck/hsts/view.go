@@ -14,7 +14,7 @@ import (
 // View presents the report.
 func (r *Report) View() *view.View {
 	v := view.Of(r.Domain.String(), r.Verdict, r.Partial)
-	if r.State == diag.Missing && r.Grade == gradeUnknown { // there is no web site
+	if r.State == diag.Missing && r.Grade == GradeUnknown { // there is no web site
 		v.Optional, v.Brief = true, "no website"
 		return v
 	}
@@ -39,7 +39,7 @@ func (r *Report) View() *view.View {
 	if len(r.TLS.Chain) > 0 {
 		v.Fact("certificate", view.Join(r.TLS.Chain[0].Remaining(), r.TLS.Version), "hsts.certificate", "hsts.tls")
 	}
-	if !r.HTTPSReachable || r.Preload.Policy == publicSuffix && r.Preload.Entry != r.Domain.String() {
+	if !r.HTTPSReachable || r.Preload.Policy == PublicSuffix && r.Preload.Entry != r.Domain.String() {
 		return v // a name below a listed suffix is never submitted
 	}
 	d, told := v.Rows(view.Table, "What the preload list requires"), ""
@@ -49,20 +49,20 @@ func (r *Report) View() *view.View {
 		told = q.Detail
 	}
 	m := v.Mark()
-	v.BriefIf(r.Header.Raw != "" && (m == view.Good || m == view.Warning && r.Grade == gradeWeak),
+	v.BriefIf(r.Header.Raw != "" && (m == view.Good || m == view.Warning && r.Grade == GradeWeak),
 		view.Words(r.Grade), r.Header.text(r.Grade))
 	return v
 }
 
 // grades are those in the order in which a site comes to them.
-var grades = []Grade{gradeMissing, gradeWeak, gradeFair, gradeStrong, gradePreloadReady, gradePreloaded}
+var grades = []Grade{GradeMissing, GradeWeak, GradeFair, GradeStrong, GradePreloadReady, GradePreloaded}
 
 // stage says how far the site has come, and what is next.
 func (r *Report) stage() string {
 	s := view.Words(r.Grade)
 	i := slices.Index(grades, r.Grade)
 	switch {
-	case r.Grade == gradeUnknown:
+	case r.Grade == GradeUnknown:
 		return "not known"
 	case i < 0 || i == len(grades)-1:
 		return s
@@ -73,7 +73,7 @@ func (r *Report) stage() string {
 // text is for how long and what the header holds.
 func (h *FieldReport) text(g Grade) string {
 	switch {
-	case g == gradeInvalid || g == gradeUnknown || h.MaxAgeSeconds == nil:
+	case g == GradeInvalid || g == GradeUnknown || h.MaxAgeSeconds == nil:
 		return "no: browsers ignore the header"
 	case *h.MaxAgeSeconds == 0:
 		return "no: max-age=0 turns HSTS off"
@@ -94,9 +94,9 @@ func (r *Report) plain() string {
 }
 
 func (p Preload) text() string {
-	s := map[Status]string{preloaded: "listed", pending: "submitted, not yet shipped", notListed: "not listed"}[p.Status]
+	s := map[Status]string{Preloaded: "listed", Pending: "submitted, not yet shipped", NotListed: "not listed"}[p.Status]
 	return cmp.Or(view.TextIf(s == "", "not known"), s+cmp.Or(
-		view.TextIf(p.Status == notListed,
+		view.TextIf(p.Status == NotListed,
 			cmp.Or(view.TextIf(p.Eligible, ", could be submitted"), ", not all requirements are met")),
 		view.Known(p.AtRisk, ", but no longer meets the requirements", "", ""), " as "+p.Entry))
 }

@@ -24,8 +24,8 @@ func TestViewWithoutWebsite(t *testing.T) {
 
 func TestViewStage(t *testing.T) {
 	for grade, want := range map[Grade]string{
-		gradeUnknown: "not known", gradeInvalid: "invalid", gradeMissing: "missing, 1 of 6; next: weak",
-		gradeStrong: "strong, 4 of 6; next: preload ready", gradePreloaded: "preloaded",
+		GradeUnknown: "not known", GradeInvalid: "invalid", GradeMissing: "missing, 1 of 6; next: weak",
+		GradeStrong: "strong, 4 of 6; next: preload ready", GradePreloaded: "preloaded",
 	} {
 		require.Equal(t, want, (&Report{Grade: grade}).stage())
 	}
@@ -34,6 +34,6 @@ func TestViewStage(t *testing.T) {
 		"365 days, with subdomains":                     {MaxAgeSeconds: new(int64(oneYear)), IncludeSubdomains: true},
 		"until the browser forgets, without subdomains": {MaxAgeSeconds: new(int64(maxSeconds))},
 	} {
-		require.Equal(t, want, h.text(gradeStrong))
+		require.Equal(t, want, h.text(GradeStrong))
 	}
 }

@@ -25,9 +25,9 @@ func TestGroups(t *testing.T) {
 
 // Signals of one group are counted once, whatever their number.
 func TestRisk(t *testing.T) {
-	require.Equal(t, 17, risk([]Signal{{Group: machineMade, Weight: 17}, {Group: machineMade, Weight: 13}}))
-	require.Equal(t, 75, risk([]Signal{{Group: machineMade, Weight: 50}, {Group: hosting, Weight: 50}}))
-	require.Equal(t, 75, risk([]Signal{{Group: hosting, Weight: 50}, {Group: machineMade, Weight: 20},
-		{Group: machineMade, Weight: 50}}))
+	require.Equal(t, 17, risk([]Signal{{Group: GroupMachineMade, Weight: 17}, {Group: GroupMachineMade, Weight: 13}}))
+	require.Equal(t, 75, risk([]Signal{{Group: GroupMachineMade, Weight: 50}, {Group: GroupHosting, Weight: 50}}))
+	require.Equal(t, 75, risk([]Signal{{Group: GroupHosting, Weight: 50}, {Group: GroupMachineMade, Weight: 20},
+		{Group: GroupMachineMade, Weight: 50}}))
 	require.Zero(t, risk(nil))
 }

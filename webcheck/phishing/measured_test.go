@@ -61,8 +61,8 @@ func TestMeasuredPages(t *testing.T) {
 		least  float64 // share of the pages of which it holds
 		never  func(*Report) bool
 	}{
-		"fake":   {200, accused, 0.6, func(r *Report) bool { return r.Verdict == clean }},
-		"benign": {900, func(r *Report) bool { return r.Verdict == clean }, 0.9, accused},
+		"fake":   {200, accused, 0.6, func(r *Report) bool { return r.Verdict == Clean }},
+		"benign": {900, func(r *Report) bool { return r.Verdict == Clean }, 0.9, accused},
 	} {
 		files, err := filepath.Glob("testdata/pages/" + dir + "/*.html")
 		require.NoError(t, err)

@@ -60,14 +60,14 @@ type Verdict string
 
 // The verdicts.
 const (
-	clean        Verdict = "clean"
+	Clean        Verdict = "clean"
 	Suspicious   Verdict = "suspicious"
 	Malicious    Verdict = "malicious"
-	inconclusive Verdict = "inconclusive"
+	Inconclusive Verdict = "inconclusive"
 )
 
 // Values lists the verdicts.
-func (Verdict) Values() []string { return kit.Values(clean, Suspicious, Malicious, inconclusive) }
+func (Verdict) Values() []string { return kit.Values(Clean, Suspicious, Malicious, Inconclusive) }
 
 // A Category is the subject of a signal.
 type Category string
@@ -341,7 +341,7 @@ func heuristics(judged diag.Verdict) int {
 func (e *evidence) verdict(r *Report) Verdict {
 	worst := r.RiskScore
 	if slices.Contains(e.Unanswered(), sourceRegistration) {
-		worst = risk(append(slices.Clone(r.Signals), Signal{Group: newness,
+		worst = risk(append(slices.Clone(r.Signals), Signal{Group: GroupNewness,
 			Weight: describe()["phishing.registration.new"].Weight}))
 	}
 	switch {
@@ -350,9 +350,9 @@ func (e *evidence) verdict(r *Report) Verdict {
 	case r.RiskScore >= suspicious:
 		return Suspicious
 	case !e.served(), worst >= suspicious, !e.hasKnownOwners(), e.ambiguous(r), e.unseen(r):
-		return inconclusive
+		return Inconclusive
 	default:
-		return clean
+		return Clean
 	}
 }
 

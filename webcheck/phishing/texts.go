@@ -35,7 +35,7 @@ func (e *evidence) text(r *Report) diag.Text {
 				break
 			}
 		}
-	case inconclusive:
+	case Inconclusive:
 		switch {
 		case !e.visited:
 			key += ".url" + e.cleanness(r)
@@ -46,7 +46,7 @@ func (e *evidence) text(r *Report) diag.Text {
 		default:
 			key += e.obstacle()
 		}
-	case clean:
+	case Clean:
 		key += e.cleanness(r)
 	}
 	brand, domain := e.brandIn(r, key)

@@ -83,7 +83,7 @@ func TestNoFalseAlarms(t *testing.T) {
 	for _, d := range strings.Fields(string(text)) {
 		all++
 		_, r := alone(t, "https://"+d+"/")
-		if r.Verdict != inconclusive {
+		if r.Verdict != Inconclusive {
 			alarms++
 			t.Logf("%s: %s %d %v", d, r.Verdict, r.RiskScore, r.Signals)
 		}

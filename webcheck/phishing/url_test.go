@@ -124,7 +124,7 @@ func TestHost(t *testing.T) {
 		"https://github.com/login?return_to=%2Fgolang%2Fgo",
 	} {
 		_, r := alone(t, url)
-		require.Equal(t, inconclusive, r.Verdict, "%s: %v", url, r.Signals)
+		require.Equal(t, Inconclusive, r.Verdict, "%s: %v", url, r.Signals)
 	}
 	for _, url := range []string{"", " ", "ftp://example.com/", "javascript:alert(1)", "data:text/html,x", "http://",
 		"localhost",
@@ -152,7 +152,7 @@ func TestCorrect(t *testing.T) {
 		_, r := alone(t, input)
 		require.Equal(t, want, r.NormalizedURL, input)
 		require.Contains(t, diagtest.CodesOf(r.Findings), diag.Code("phishing.url.corrected"), input)
-		require.Equal(t, inconclusive, r.Verdict, input)
+		require.Equal(t, Inconclusive, r.Verdict, input)
 	}
 	for _, url := range []string{"https://https.example/", "http://http:8080/", "https://example.com/https://x", "https://example.com/Period_(dot)",
 		"[2001:db8::1]"} {
@@ -205,7 +205,7 @@ func TestHonestURLs(t *testing.T) {
 	require.NotEmpty(t, list)
 	for _, url := range list {
 		_, r := alone(t, url)
-		require.Equal(t, inconclusive, r.Verdict, "%s: %d %v", url, r.RiskScore, r.Signals)
+		require.Equal(t, Inconclusive, r.Verdict, "%s: %d %v", url, r.RiskScore, r.Signals)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 func (r *Report) View() *view.View {
 	v := view.OfText(cmp.Or(r.NormalizedURL, r.Input), r.Text, r.Findings, false)
 	switch m := v.Mark(); {
-	case r.Verdict == clean:
+	case r.Verdict == Clean:
 		v.State = diag.Valid
 	case r.Verdict == Malicious, r.Verdict == Suspicious && (m == view.Error || m == view.Critical):
 		v.State = diag.Bad
@@ -51,7 +51,7 @@ func (r *Report) View() *view.View {
 		}
 		d.Bar(int64(s.Weight), view.MarkOf(s.Severity), title, fmt.Sprint(s.Weight), string(s.Category))
 	}
-	v.BriefIf(r.Verdict == clean, "clean", fmt.Sprintf("risk %d of 100", r.RiskScore))
+	v.BriefIf(r.Verdict == Clean, "clean", fmt.Sprintf("risk %d of 100", r.RiskScore))
 	return v
 }
 

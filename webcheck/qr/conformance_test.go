@@ -48,7 +48,7 @@ func TestConformanceQREncodeCapacity(t *testing.T) {
 		if r.Version%5 > 0 {
 			return true // drawing takes longer than counting: one version of five will do
 		}
-		img, err := Encode(Request{Data: strings.Repeat("a", r.Byte), ErrorCorrection: r.Level, Format: svg})
+		img, err := Encode(Request{Data: strings.Repeat("a", r.Byte), ErrorCorrection: r.Level, Format: SVG})
 		return assert.NoError(t, err) && assert.Equal(t, r.Version, img.Version)
 	}
 	tally(t, "capacity", vectors[row](t, "capacity.json"), func(r row) bool {

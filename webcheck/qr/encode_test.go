@@ -18,8 +18,8 @@ import (
 )
 
 // formats and levels list the enumerations as themselves.
-func formats() []Format { return []Format{png, svg, JPEG} }
-func levels() []Level   { return []Level{low, medium, quartile, High} }
+func formats() []Format { return []Format{PNG, SVG, JPEG} }
+func levels() []Level   { return []Level{Low, Medium, Quartile, High} }
 
 var texts = []string{
 	"0", "31415926535", "DIAGKIT 42/7: $%*+-.", "https://example.com/?q=a&r=b", "a\x00b\x7f\n",
@@ -31,7 +31,7 @@ func TestDefaults(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "image/png", img.MediaType())
 	assert.Equal(t, 2, img.Version)
-	assert.Equal(t, medium, img.ErrorCorrection)
+	assert.Equal(t, Medium, img.ErrorCorrection)
 	page := pixels(t, img)
 	assert.Equal(t, image.Rect(0, 0, 512, 512), page.Bounds())
 	assert.Equal(t, "https://example.com/", read(t, page))
@@ -42,7 +42,7 @@ func TestDefaults(t *testing.T) {
 	assert.Equal(t, color.NRGBA{255, 255, 255, 255}, page.At(68+7*15, 68))
 
 	same, err := Encode(Request{
-		Data: "https://example.com/", Format: png, Size: 512, ErrorCorrection: medium, Margin: new(4),
+		Data: "https://example.com/", Format: PNG, Size: 512, ErrorCorrection: Medium, Margin: new(4),
 		Foreground: "#000000", Background: "#FFFFFF",
 	})
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestEverythingReadsBack(t *testing.T) {
 
 func TestSmallestImage(t *testing.T) {
 	for _, text := range []string{strings.Repeat("a", 300), strings.Repeat("é", 150)} {
-		for _, format := range []Format{png, JPEG} {
+		for _, format := range []Format{PNG, JPEG} {
 			r := Request{Data: text, Format: format, Size: 72}
 			_, err := Encode(r)
 			fault, ok := errors.AsType[*diag.InputError](err)
@@ -90,7 +90,7 @@ func TestSmallestImage(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, coloured.Data, read(t, pixels(t, img)))
 
-	img, err = Encode(Request{Data: strings.Repeat("a", 300), Format: svg, Size: 72})
+	img, err = Encode(Request{Data: strings.Repeat("a", 300), Format: SVG, Size: 72})
 	require.NoError(t, err, "a viewer may enlarge an SVG file")
 	assert.Equal(t, strings.Repeat("a", 300), read(t, pixels(t, img)))
 }
@@ -103,7 +103,7 @@ func TestTransparent(t *testing.T) {
 	assert.Equal(t, color.NRGBA{255, 255, 255, 255}, page.At(0, 0), "the page shows through")
 	assert.Equal(t, "x", read(t, page))
 
-	svg, err := Encode(Request{Data: "x", Format: svg, Background: "transparent"})
+	svg, err := Encode(Request{Data: "x", Format: SVG, Background: "transparent"})
 	require.NoError(t, err)
 	assert.Equal(t, 1, strings.Count(string(svg.Data), "<path"))
 	assert.Equal(t, "x", read(t, pixels(t, svg)))
@@ -130,7 +130,7 @@ func TestRefused(t *testing.T) {
 		{"capital letters", Request{Data: strings.Repeat("A", 1853), ErrorCorrection: High}, "data",
 			"is 1853 bytes long; at error correction level H a code holds at most 1852 bytes of " +
 				"digits, capital letters and punctuation"},
-		{"the ECI takes a byte", Request{Data: strings.Repeat("é", 1476) + "e", ErrorCorrection: low}, "data",
+		{"the ECI takes a byte", Request{Data: strings.Repeat("é", 1476) + "e", ErrorCorrection: Low}, "data",
 			"is 2953 bytes long; at error correction level L a code holds at most 2952 bytes of UTF-8 text"},
 		{"format", Request{Data: "x", Format: "PNG"}, "format", "must be one of [png svg jpeg]"},
 		{"level", Request{Data: "x", ErrorCorrection: "m"}, "error_correction", "must be one of [L M Q H]"},

@@ -71,7 +71,7 @@ func TestLargestImage(t *testing.T) {
 	for _, format := range formats() {
 		img, err := Encode(Request{Data: "https://example.com/", Format: format, Size: maxSize, Margin: new(maxMargin)})
 		require.NoError(t, err)
-		if format == svg {
+		if format == SVG {
 			assert.Contains(t, string(img.Data), `width="4096" height="4096" viewBox="0 0 57 57"`)
 			continue
 		}

@@ -76,14 +76,14 @@ type Level string
 
 // The error correction levels, from the most compact to the most robust.
 const (
-	low      Level = "L" // restores about 7 % of the codewords
-	medium   Level = "M" // about 15 %
-	quartile Level = "Q" // about 25 %
+	Low      Level = "L" // restores about 7 % of the codewords
+	Medium   Level = "M" // about 15 %
+	Quartile Level = "Q" // about 25 %
 	High     Level = "H" // about 30 %
 )
 
 // Values lists the levels.
-func (Level) Values() []string { return kit.Values(low, medium, quartile, High) }
+func (Level) Values() []string { return kit.Values(Low, Medium, Quartile, High) }
 
 // zxing is the level as the library of that name knows it.
 func (l Level) zxing() decoder.ErrorCorrectionLevel {

@@ -13,16 +13,16 @@ import (
 type Format string
 
 const (
-	png  Format = "png"  // two colors, one bit a pixel
-	svg  Format = "svg"  // drawn from lines, sharp at any size
+	PNG  Format = "png"  // two colors, one bit a pixel
+	SVG  Format = "svg"  // drawn from lines, sharp at any size
 	JPEG Format = "jpeg" // for programs that read nothing else
 )
 
 // Values lists the formats.
-func (Format) Values() []string { return kit.Values(png, svg, JPEG) }
+func (Format) Values() []string { return kit.Values(PNG, SVG, JPEG) }
 
 // mediaTypes are those of the formats (that of SVG by W3C SVG 2 appendix P).
-var mediaTypes = map[Format]string{png: "image/png", svg: "image/svg+xml", JPEG: "image/jpeg"}
+var mediaTypes = map[Format]string{PNG: "image/png", SVG: "image/svg+xml", JPEG: "image/jpeg"}
 
 // Bounds and defaults of a request.
 const (
@@ -57,7 +57,7 @@ const (
 // Memory returns an upper bound of the memory that Encode uses, in bytes.
 func (r *Request) Memory() int64 {
 	size := int64(cmp.Or(r.Size, defaultSize))
-	return smallMemory + size*size*map[Format]int64{"": pngSample, png: pngSample, JPEG: jpegSample}[r.Format]
+	return smallMemory + size*size*map[Format]int64{"": pngSample, PNG: pngSample, JPEG: jpegSample}[r.Format]
 }
 
 // An Image is an image of a QR code.
@@ -92,7 +92,7 @@ func Encode(r Request) (*Image, error) {
 		return nil, err
 	}
 	m := modeOf(r.Data)
-	level := cmp.Or(r.ErrorCorrection, medium)
+	level := cmp.Or(r.ErrorCorrection, Medium)
 	version, ok := versionFor(m, len(r.Data), level)
 	if !ok {
 		return nil, input.Invalid("data", "is %d bytes long; "+
@@ -125,7 +125,7 @@ func (r *Request) picture() (*picture, error) {
 	if err := oneOf("error_correction", r.ErrorCorrection); err != nil {
 		return nil, err
 	}
-	p := &picture{format: cmp.Or(r.Format, png), size: cmp.Or(r.Size, defaultSize), margin: defaultMargin}
+	p := &picture{format: cmp.Or(r.Format, PNG), size: cmp.Or(r.Size, defaultSize), margin: defaultMargin}
 	if p.size < minSize || p.size > maxSize {
 		return nil, input.Invalid("size", "must be from %d to %d", minSize, maxSize)
 	}

@@ -60,7 +60,7 @@ type picture struct {
 // modules, the mixture would mislead readers.
 func (p *picture) unit() int {
 	switch {
-	case p.format == svg:
+	case p.format == SVG:
 		return 0
 	case p.format == JPEG && !(p.foreground.grey() && p.background.grey()):
 		return 2
@@ -79,7 +79,7 @@ func (p *picture) grid() (scale, before int) {
 
 func (p *picture) draw() ([]byte, error) {
 	switch p.format {
-	case svg:
+	case SVG:
 		return p.svg(), nil
 	case JPEG:
 		return p.jpeg()

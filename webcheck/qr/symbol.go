@@ -54,9 +54,9 @@ func unmasked(text string, version int, level Level) (bits *gozxing.BitArray, er
 		}
 	}()
 	code, err := qrcode.NewWith(text, map[Level]qrcode.EncodeOption{
-		low:      qrcode.WithErrorCorrectionLevel(qrcode.ErrorCorrectionLow),
-		medium:   qrcode.WithErrorCorrectionLevel(qrcode.ErrorCorrectionMedium),
-		quartile: qrcode.WithErrorCorrectionLevel(qrcode.ErrorCorrectionQuart),
+		Low:      qrcode.WithErrorCorrectionLevel(qrcode.ErrorCorrectionLow),
+		Medium:   qrcode.WithErrorCorrectionLevel(qrcode.ErrorCorrectionMedium),
+		Quartile: qrcode.WithErrorCorrectionLevel(qrcode.ErrorCorrectionQuart),
 		High:     qrcode.WithErrorCorrectionLevel(qrcode.ErrorCorrectionHighest),
 	}[level])
 	if err != nil {

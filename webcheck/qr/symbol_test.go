@@ -36,8 +36,8 @@ func rows(array [][]int8) string {
 }
 
 func TestLibraryFaultsAreErrors(t *testing.T) {
-	_, err := unmasked(strings.Repeat("a", 2954), maxVersion, low)
+	_, err := unmasked(strings.Repeat("a", 2954), maxVersion, Low)
 	assert.Error(t, err)
-	_, err = unmasked("a", 2, low)
+	_, err = unmasked("a", 2, Low)
 	assert.EqualError(t, err, "21 modules a side instead of 25")
 }

@@ -175,7 +175,7 @@ func TestTwoKeys(t *testing.T) {
 			require.Len(t, r.Certificates, 2)
 			require.Equal(t, []string{"ECDSA", "RSA"}, []string{r.Certificates[0].KeyType, r.Certificates[1].KeyType})
 			require.Equal(t, []string{"192.0.2.10"}, r.Certificates[1].Addresses)
-			require.Equal(t, bareSame, r.WithoutSNI.Outcome)
+			require.Equal(t, BareSame, r.WithoutSNI.Outcome)
 		}
 	}
 	r := check(t, a, twoAddresses, nil, func(s setup) {
@@ -203,31 +203,31 @@ func TestAddresses(t *testing.T) {
 	}{
 		{"alike", twoAddresses, func(s setup) { s.serve(expired) },
 			[]string{"The certificate of example.com expired on 2026-10-30, 2 days ago."}, diag.Bad, nil,
-			[]AddressOutcome{addressSpeaks, addressSpeaks}, "Renew the certificate"},
+			[]AddressOutcome{AddressSpeaks, AddressSpeaks}, "Renew the certificate"},
 		{"one of two expired", twoAddresses, func(s setup) { s.serve(nil); s.at("192.0.2.11", expired) },
 			[]string{"The certificate of example.com expired on 2026-10-30, 2 days ago. Affected: 192.0.2.11."}, diag.Bad, nil,
-			[]AddressOutcome{addressSpeaks, addressSpeaks}, "Affected: 192.0.2.11. Install the renewed certificate"},
+			[]AddressOutcome{AddressSpeaks, AddressSpeaks}, "Affected: 192.0.2.11. Install the renewed certificate"},
 		{"one of two refuses", twoAddresses, func(s setup) { s.serve(nil); s.w.Behave("192.0.2.11:443", diagtest.Refuses) },
 			[]string{"192.0.2.11 refuses connections on port 443, while another address of example.com accepts them."},
-			diag.Bad, nil, []AddressOutcome{addressSpeaks, addressRefused}, "Start the server at that address"},
+			diag.Bad, nil, []AddressOutcome{AddressSpeaks, AddressRefused}, "Start the server at that address"},
 		{"one of two hangs", twoAddresses, func(s setup) { s.serve(nil); s.w.Behave("192.0.2.11:443", diagtest.Hangs) },
 			nil, diag.Valid, []diag.ScopePart{{Part: "192.0.2.11", State: diag.NotAnswered,
 				Reason: "the TLS handshake with the server did not end in time"}},
-			[]AddressOutcome{addressSpeaks, addressUnanswered}, "Not examined: 192.0.2.11"},
+			[]AddressOutcome{AddressSpeaks, AddressUnanswered}, "Not examined: 192.0.2.11"},
 		{"one of two is silent", twoAddresses,
 			func(s setup) { s.serve(nil); s.w.Behave("192.0.2.11:443", diagtest.Unreachable) },
 			nil, diag.Valid, []diag.ScopePart{{Part: "192.0.2.11", State: diag.NotAnswered,
 				Reason: "no connection to port 443 of 192.0.2.11 was made in time"}},
-			[]AddressOutcome{addressSpeaks, addressUnanswered}, "Not examined: 192.0.2.11"},
+			[]AddressOutcome{AddressSpeaks, AddressUnanswered}, "Not examined: 192.0.2.11"},
 		{"both kinds", "example.com. A 192.0.2.10\nexample.com. AAAA 2001:db8::10\n",
 			func(s setup) { s.serve(nil); s.at("192.0.2.10", expired) },
 			[]string{"The certificate of example.com expired on 2026-10-30, 2 days ago. Affected: 192.0.2.10."}, diag.Bad, nil,
-			[]AddressOutcome{addressSpeaks, addressSpeaks}, "Affected: 192.0.2.10."},
+			[]AddressOutcome{AddressSpeaks, AddressSpeaks}, "Affected: 192.0.2.10."},
 		{"IPv6 addresses unknown", twoAddresses, func(s setup) {
 			s.serve(nil)
 			s.w.Fault("example.com.", dns.TypeAAAA, diagtest.Fault{Rcode: dns.RcodeServerFailure})
 		}, nil, diag.Valid, []diag.ScopePart{{Part: "IPv6 addresses", State: diag.NotAnswered, Reason: "the lookup failed"}},
-			[]AddressOutcome{addressSpeaks, addressSpeaks}, "Not examined: IPv6 addresses"},
+			[]AddressOutcome{AddressSpeaks, AddressSpeaks}, "Not examined: IPv6 addresses"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var r *Report
@@ -272,7 +272,7 @@ func TestLackingFamily(t *testing.T) {
 	})
 	require.Equal(t, diag.ScopePart{Part: "2001:db8::10", State: diag.LeftOut, Reason: "cannot be reached from here"},
 		r.Examined[0])
-	require.Equal(t, addressLeftOut, r.Addresses[1].Outcome)
+	require.Equal(t, AddressLeftOut, r.Addresses[1].Outcome)
 	require.Equal(t, diag.Valid, r.State)
 	require.False(t, r.Partial)
 	require.Contains(t, r.Sub, "1 of 2 parts")

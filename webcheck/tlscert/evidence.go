@@ -281,7 +281,7 @@ func (e *evidence) readSCTs() {
 	list, err := pki.SCTs(e.leaf())
 	e.sctFault = err != nil
 	for _, s := range list {
-		one := SCT{Source: sctEmbedded}
+		one := SCT{Source: SCTEmbedded}
 		if s.Version == 0 {
 			one.LogID, one.Timestamp = base64.StdEncoding.EncodeToString(s.LogID[:]), s.Timestamp
 		}
@@ -294,11 +294,11 @@ func (e *evidence) readSCTs() {
 		e.scts = append(e.scts, one)
 	}
 	for range min(e.handshakeSCTs, pki.MaxSCTs) {
-		e.scts = append(e.scts, SCT{Source: sctHandshake})
+		e.scts = append(e.scts, SCT{Source: SCTHandshake})
 	}
 	if e.response != nil &&
 		slices.ContainsFunc(e.response.Extensions, func(x pkix.Extension) bool { return x.Id.Equal(sctList) }) {
-		e.scts = append(e.scts, SCT{Source: sctStapled})
+		e.scts = append(e.scts, SCT{Source: SCTStapled})
 	}
 }
 

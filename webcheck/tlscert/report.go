@@ -22,16 +22,16 @@ type ChainIssue string
 
 const (
 	Incomplete          ChainIssue = "incomplete"           // an issuer is neither sent nor trusted
-	wrongOrder          ChainIssue = "wrong_order"          // certificates do not follow on each other
-	extra               ChainIssue = "extra"                // certificates that belong to no path
-	expiredExtra        ChainIssue = "expired_extra"        // expired ones that older clients follow, beside a valid path
-	expiredIntermediate ChainIssue = "expired_intermediate" // the validity of one that is needed has ended
-	weakSignature       ChainIssue = "weak_signature"       // one that is needed is signed with MD5 or SHA-1
+	WrongOrder          ChainIssue = "wrong_order"          // certificates do not follow on each other
+	Extra               ChainIssue = "extra"                // certificates that belong to no path
+	ExpiredExtra        ChainIssue = "expired_extra"        // expired ones that older clients follow, beside a valid path
+	ExpiredIntermediate ChainIssue = "expired_intermediate" // the validity of one that is needed has ended
+	WeakSignature       ChainIssue = "weak_signature"       // one that is needed is signed with MD5 or SHA-1
 )
 
 // Values lists the faults.
 func (ChainIssue) Values() []string {
-	return kit.Values(Incomplete, wrongOrder, extra, expiredExtra, expiredIntermediate, weakSignature)
+	return kit.Values(Incomplete, WrongOrder, Extra, ExpiredExtra, ExpiredIntermediate, WeakSignature)
 }
 
 // A VersionSupport reports whether the server supports a protocol version.
@@ -89,25 +89,25 @@ type OCSP struct {
 type OCSPStatus string
 
 const (
-	ocspGood    OCSPStatus = "good"
-	ocspRevoked OCSPStatus = "revoked"
-	ocspUnknown OCSPStatus = "unknown"
+	OCSPGood    OCSPStatus = "good"
+	OCSPRevoked OCSPStatus = "revoked"
+	OCSPUnknown OCSPStatus = "unknown"
 )
 
 // Values lists the statuses.
-func (OCSPStatus) Values() []string { return kit.Values(ocspGood, ocspRevoked, ocspUnknown) }
+func (OCSPStatus) Values() []string { return kit.Values(OCSPGood, OCSPRevoked, OCSPUnknown) }
 
 // An SCTSource is how a timestamp was delivered (RFC 6962 section 3.3): certificate, tls or ocsp.
 type SCTSource string
 
 const (
-	sctEmbedded  SCTSource = "certificate"
-	sctHandshake SCTSource = "tls"
-	sctStapled   SCTSource = "ocsp"
+	SCTEmbedded  SCTSource = "certificate"
+	SCTHandshake SCTSource = "tls"
+	SCTStapled   SCTSource = "ocsp"
 )
 
 // Values lists the values.
-func (SCTSource) Values() []string { return kit.Values(sctEmbedded, sctHandshake, sctStapled) }
+func (SCTSource) Values() []string { return kit.Values(SCTEmbedded, SCTHandshake, SCTStapled) }
 
 // An SCT is a signed certificate timestamp: the promise of a log to publish the certificate.
 type SCT struct {

@@ -44,16 +44,16 @@ type AddressReport struct {
 type AddressOutcome string
 
 const (
-	addressSpeaks     AddressOutcome = "handshake"  // it presents a certificate
-	addressFailed     AddressOutcome = "failed"     // it takes connections, and presents none
-	addressRefused    AddressOutcome = "refused"    // it refuses connections
-	addressUnanswered AddressOutcome = "unanswered" // it is silent
-	addressLeftOut    AddressOutcome = "left_out"   // it was not asked
+	AddressSpeaks     AddressOutcome = "handshake"  // it presents a certificate
+	AddressFailed     AddressOutcome = "failed"     // it takes connections, and presents none
+	AddressRefused    AddressOutcome = "refused"    // it refuses connections
+	AddressUnanswered AddressOutcome = "unanswered" // it is silent
+	AddressLeftOut    AddressOutcome = "left_out"   // it was not asked
 )
 
 // Values lists the outcomes.
 func (AddressOutcome) Values() []string {
-	return kit.Values(addressSpeaks, addressFailed, addressRefused, addressUnanswered, addressLeftOut)
+	return kit.Values(AddressSpeaks, AddressFailed, AddressRefused, AddressUnanswered, AddressLeftOut)
 }
 
 // addresses describes all addresses, if there are several.
@@ -64,15 +64,15 @@ func (p *place) report() AddressReport {
 		Fingerprints: []string{}}
 	switch {
 	case a.State == diag.LeftOut:
-		a.Outcome = addressLeftOut
+		a.Outcome = AddressLeftOut
 	case a.State == diag.NotAnswered:
-		a.Outcome = addressUnanswered
+		a.Outcome = AddressUnanswered
 	case p.failure != nil:
-		a.Outcome = addressRefused
+		a.Outcome = AddressRefused
 	case p.main.tls == nil:
-		a.Outcome = addressFailed
+		a.Outcome = AddressFailed
 	default:
-		a.Outcome = addressSpeaks
+		a.Outcome = AddressSpeaks
 		p.describe(&a)
 	}
 	return a
@@ -159,25 +159,25 @@ type WithoutSNI struct {
 type BareOutcome string
 
 const (
-	bareSame    BareOutcome = "same"
-	bareOther   BareOutcome = "other"
-	bareRefused BareOutcome = "refused"
+	BareSame    BareOutcome = "same"
+	BareOther   BareOutcome = "other"
+	BareRefused BareOutcome = "refused"
 )
 
 // Values lists the outcomes.
-func (BareOutcome) Values() []string { return kit.Values(bareSame, bareOther, bareRefused) }
+func (BareOutcome) Values() []string { return kit.Values(BareSame, BareOther, BareRefused) }
 
 func (e *evidence) withoutSNI() WithoutSNI {
 	switch {
 	case e.noSNI == nil:
 		return WithoutSNI{}
 	case e.noSNI.leaf == nil:
-		return WithoutSNI{Outcome: bareRefused}
+		return WithoutSNI{Outcome: BareRefused}
 	}
 	leaf := e.noSNI.leaf
-	w := WithoutSNI{bareSame, sha256Of(leaf), subject(leaf), leaf.NotAfter.UTC()}
+	w := WithoutSNI{BareSame, sha256Of(leaf), subject(leaf), leaf.NotAfter.UTC()}
 	if e.foreignBare() {
-		w.Outcome = bareOther
+		w.Outcome = BareOther
 	}
 	return w
 }

@@ -35,7 +35,7 @@ func TestReport(t *testing.T) {
 	require.Equal(t, []bool{true, true, false}, []bool{r.VerifiedChain[0].Served, r.VerifiedChain[1].Served,
 		r.VerifiedChain[2].Served})
 	require.Empty(t, r.ChainIssues)
-	require.Equal(t, ocspGood, r.OCSP.Status)
+	require.Equal(t, OCSPGood, r.OCSP.Status)
 	require.Len(t, r.SCTs, 2)
 	require.Equal(t, "Let's Encrypt", r.CAA.Issuer)
 	require.True(t, *r.CAA.Allowed)
@@ -51,8 +51,8 @@ func TestReport(t *testing.T) {
 
 	for _, tt := range cases {
 		issues := map[string][]ChainIssue{
-			"incomplete": {Incomplete}, "repairable": {Incomplete}, "expired intermediate": {expiredIntermediate},
-			"wrong order and extra": {wrongOrder, extra}, "SHA-1": {weakSignature}, "unknown authority": {},
+			"incomplete": {Incomplete}, "repairable": {Incomplete}, "expired intermediate": {ExpiredIntermediate},
+			"wrong order and extra": {WrongOrder, Extra}, "SHA-1": {WeakSignature}, "unknown authority": {},
 		}
 		if want, ok := issues[tt.name]; ok {
 			r := check(t, a, tt.zone, tt.req, tt.setup)

@@ -34,13 +34,13 @@ const (
 type RevocationMethod string
 
 const (
-	byStaple RevocationMethod = "staple"
-	byOCSP   RevocationMethod = "ocsp"
-	byCRL    RevocationMethod = "crl"
+	ByStaple RevocationMethod = "staple"
+	ByOCSP   RevocationMethod = "ocsp"
+	ByCRL    RevocationMethod = "crl"
 )
 
 // Values lists the values.
-func (RevocationMethod) Values() []string { return kit.Values(byStaple, byOCSP, byCRL) }
+func (RevocationMethod) Values() []string { return kit.Values(ByStaple, ByOCSP, ByCRL) }
 
 // Revocation describes whether the authority revoked the certificate of the server.
 type Revocation struct {
@@ -134,7 +134,7 @@ func known(s revocation.Status) bool {
 }
 
 func (s *services) askCRL(ctx context.Context, now time.Time, cert, issuer *x509.Certificate) []RevocationCheck {
-	return ask(now, cert, byCRL, cert.CRLDistributionPoints, func(target string) revocation.Answer {
+	return ask(now, cert, ByCRL, cert.CRLDistributionPoints, func(target string) revocation.Answer {
 		d := s.list(ctx, target, cert.BasicConstraintsValid && cert.IsCA)
 		if d.status != "" {
 			return revocation.Answer{Status: d.status, Err: d.err}
@@ -151,7 +151,7 @@ func (s *services) askOCSP(ctx context.Context, now time.Time, cert, issuer *x50
 		return nil
 	}
 	path := "/" + url.QueryEscape(base64.StdEncoding.EncodeToString(request))
-	return ask(now, cert, byOCSP, cert.OCSPServer, func(target string) revocation.Answer {
+	return ask(now, cert, ByOCSP, cert.OCSPServer, func(target string) revocation.Answer {
 		ask := fetch.Request{Method: http.MethodGet, MaxBytes: revocation.MaxResponse, MaxRedirects: issuerRedirects}
 		d := s.fetch(ctx, strings.TrimSuffix(target, "/")+path, ask)
 		if d.refused {
@@ -167,7 +167,7 @@ func (s *services) askOCSP(ctx context.Context, now time.Time, cert, issuer *x50
 
 // stapledCheck returns the stapled response as an answer among the others; false if absent or not verifiable.
 func (e *evidence) stapledCheck() (c RevocationCheck, ok bool) {
-	c.Method = byStaple
+	c.Method = ByStaple
 	switch {
 	case e.response != nil:
 		c.setAnswer(revocation.FromOCSP(e.response, e.now))
@@ -206,7 +206,7 @@ var statusRank = []revocation.Status{revocation.Revoked, revocation.Good, revoca
 // failing lists the services without an answer that can be used.
 func (r *Revocation) failing() []RevocationCheck {
 	return slices.DeleteFunc(slices.Clone(r.Checked), func(c RevocationCheck) bool {
-		return c.Method == byStaple || !c.failed()
+		return c.Method == ByStaple || !c.failed()
 	})
 }
 
@@ -222,7 +222,7 @@ func (e *evidence) stapleable() bool { return len(e.staple) > 0 || len(e.leaf().
 func (e *evidence) responderFault() (why string) {
 	for _, c := range e.revocations {
 		switch {
-		case c.Certificate != "" || c.Method != byOCSP:
+		case c.Certificate != "" || c.Method != ByOCSP:
 		case !c.failed():
 			return ""
 		default:

@@ -209,12 +209,12 @@ func TestRevocation(t *testing.T) {
 		"authority (http://"+crlHost+"/")
 	require.Contains(t, r.Findings[0].Detail, "reason keyCompromise")
 	require.Equal(t, revocation.Revoked, r.Revocation.Status)
-	require.Equal(t, byCRL, r.Revocation.Method)
+	require.Equal(t, ByCRL, r.Revocation.Method)
 	require.Equal(t, start.AddDate(0, 0, -2), r.Revocation.Checked[0].RevokedAt)
 	require.NotEqual(t, r.Findings[0].Advice, find("on hold").Findings[0].Advice)
 
 	r = find("revoked by OCSP, not by the list")
-	require.Equal(t, byOCSP, r.Revocation.Method)
+	require.Equal(t, ByOCSP, r.Revocation.Method)
 	require.Len(t, r.Revocation.Checked, 2)
 
 	r = find("unauthorized")
@@ -238,7 +238,7 @@ func TestRevocation(t *testing.T) {
 	require.Equal(t, revocation.NotOffered, find("no service, short-lived").Revocation.Status)
 
 	r = check(t, a, "", nil, func(s setup) { s.stapled(revoke, nil) })
-	require.Equal(t, byStaple, r.Revocation.Method)
+	require.Equal(t, ByStaple, r.Revocation.Method)
 	require.Equal(t, "Certificate was revoked on 2026-10-29 (stapled OCSP, keyCompromise)", r.Headline)
 	require.Equal(t, []diag.Code{"tls.ocsp.revoked"}, diagtest.Codes(r.Verdict))
 }

@@ -16,7 +16,7 @@ import (
 // answeredByService reports whether the word of the authority came from a service, and not with the handshake.
 func (e *evidence) answeredByService() bool {
 	r := e.revocation()
-	return certified(e) && known(r.Status) && r.Method != byStaple
+	return certified(e) && known(r.Status) && r.Method != ByStaple
 }
 
 // intermediates are the answers about intermediate certificates.
@@ -129,12 +129,12 @@ var remedies = map[revocation.Reason]string{
 }
 
 // methodNames are the ways of asking, in a sentence.
-var methodNames = map[RevocationMethod]string{byStaple: "stapled OCSP response", byOCSP: "OCSP responder",
-	byCRL: "revocation list"}
+var methodNames = map[RevocationMethod]string{ByStaple: "stapled OCSP response", ByOCSP: "OCSP responder",
+	ByCRL: "revocation list"}
 
 // title summarizes the revocation of the certificate of the server.
 func (c *RevocationCheck) title() string {
-	by := map[RevocationMethod]string{byStaple: "stapled OCSP", byOCSP: "OCSP", byCRL: "CRL"}[c.Method]
+	by := map[RevocationMethod]string{ByStaple: "stapled OCSP", ByOCSP: "OCSP", ByCRL: "CRL"}[c.Method]
 	return fmt.Sprintf("Certificate was revoked on %s (%s)", c.RevokedAt.Format(time.DateOnly),
 		strings.Join(slices.DeleteFunc([]string{by, string(c.Reason)}, func(s string) bool { return s == "" }), ", "))
 }

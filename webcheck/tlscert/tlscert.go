@@ -226,9 +226,9 @@ func (e *evidence) chainIssues() []ChainIssue {
 		issue ChainIssue
 		is    bool
 	}{
-		{Incomplete, e.incomplete()}, {wrongOrder, e.disordered()}, {extra, len(e.extra()) > 0},
-		{expiredExtra, len(e.stale()) > 0},
-		{expiredIntermediate, len(e.expiredIssuers()) > 0}, {weakSignature, len(e.weaklySigned()) > 0},
+		{Incomplete, e.incomplete()}, {WrongOrder, e.disordered()}, {Extra, len(e.extra()) > 0},
+		{ExpiredExtra, len(e.stale()) > 0},
+		{ExpiredIntermediate, len(e.expiredIssuers()) > 0}, {WeakSignature, len(e.weaklySigned()) > 0},
 	} {
 		if one.is {
 			list = append(list, one.issue)
@@ -312,8 +312,8 @@ func (e *evidence) ocspReport() OCSP {
 	if e.response == nil {
 		return r
 	}
-	r.Status = map[int]OCSPStatus{ocsp.Good: ocspGood, ocsp.Revoked: ocspRevoked,
-		ocsp.Unknown: ocspUnknown}[e.response.Status]
+	r.Status = map[int]OCSPStatus{ocsp.Good: OCSPGood, ocsp.Revoked: OCSPRevoked,
+		ocsp.Unknown: OCSPUnknown}[e.response.Status]
 	r.ProducedAt, r.NextUpdate = e.response.ProducedAt.UTC(), e.response.NextUpdate.UTC()
 	return r
 }

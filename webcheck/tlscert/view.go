@@ -195,9 +195,9 @@ func (r *Report) standing(a AddressReport) view.Standing {
 		}
 	}
 	switch a.Outcome {
-	case addressSpeaks:
+	case AddressSpeaks:
 		return view.Standing{Mark: view.Good}
-	case addressFailed:
+	case AddressFailed:
 		return view.Standing{Mark: view.Error, Note: "no certificate"}
 	default:
 		return view.Standing{Mark: view.Unknown, Note: strings.ReplaceAll(string(a.Outcome), "_", " ")}

@@ -73,11 +73,11 @@ func TestViewChain(t *testing.T) {
 func TestViewAddresses(t *testing.T) {
 	end := time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC)
 	speaks := func(addr string) AddressReport {
-		return AddressReport{Address: addr, Outcome: addressSpeaks, ExpiresAt: end, Versions: []string{"TLS 1.3"}}
+		return AddressReport{Address: addr, Outcome: AddressSpeaks, ExpiresAt: end, Versions: []string{"TLS 1.3"}}
 	}
 	expired := diag.Finding{Severity: diag.Critical, Title: "Certificate of the host has expired", Target: "192.0.2.11"}
 	r := Report{Addresses: []AddressReport{speaks("192.0.2.10"), speaks("192.0.2.11"),
-		{Address: "192.0.2.12", Outcome: addressUnanswered}}}
+		{Address: "192.0.2.12", Outcome: AddressUnanswered}}}
 	r.Findings = []diag.Finding{expired}
 	require.Equal(t, []view.Row{
 		{Cells: []string{"192.0.2.10", "2026-12-01", "TLS 1.3"}, Mark: view.Good},

@@ -167,13 +167,13 @@ func (c coverage) selects(selector, domain string) bool {
 type Type string
 
 const (
-	vmc         Type = "vmc"     // verified mark certificate
-	cmc         Type = "cmc"     // common mark certificate
-	unknownType Type = "unknown" // the mark type is missing, or none that is known
+	VMC         Type = "vmc"     // verified mark certificate
+	CMC         Type = "cmc"     // common mark certificate
+	UnknownType Type = "unknown" // the mark type is missing, or none that is known
 )
 
 // Values lists the kinds.
-func (Type) Values() []string { return kit.Values(vmc, cmc, unknownType) }
+func (Type) Values() []string { return kit.Values(VMC, CMC, UnknownType) }
 
 // A MarkType is the basis on which the authority verified that the mark belongs to the subject (MCR section
 // 7.1.4.2.2).
@@ -181,15 +181,15 @@ type MarkType string
 
 // The mark types.
 const (
-	registered         MarkType = "Registered Mark"          // a trademark with a logo
+	Registered         MarkType = "Registered Mark"          // a trademark with a logo
 	Government         MarkType = "Government Mark"          // granted to a government by law
 	PriorUse           MarkType = "Prior Use Mark"           // shown on the web site for a year
-	modifiedRegistered MarkType = "Modified Registered Mark" // a trademark whose logo was changed a little
-	provisional        MarkType = "Provisional Mark"         // accepted by the logs for CMCs since 2026
+	ModifiedRegistered MarkType = "Modified Registered Mark" // a trademark whose logo was changed a little
+	Provisional        MarkType = "Provisional Mark"         // accepted by the logs for CMCs since 2026
 )
 
 var markTypes = map[MarkType]Type{
-	registered: vmc, Government: vmc, PriorUse: cmc, modifiedRegistered: cmc, provisional: cmc,
+	Registered: VMC, Government: VMC, PriorUse: CMC, ModifiedRegistered: CMC, Provisional: CMC,
 }
 
 type field string
@@ -278,7 +278,7 @@ func (s subject) markType() MarkType {
 	case s.has(markTypeField):
 		return MarkType(s.get(markTypeField))
 	case s.has(trademarkID) && s.has(trademarkCountry):
-		return registered
+		return Registered
 	default:
 		return ""
 	}
@@ -289,5 +289,5 @@ func (s subject) Type() Type {
 	if t, ok := markTypes[s.markType()]; ok {
 		return t
 	}
-	return unknownType
+	return UnknownType
 }

@@ -22,10 +22,10 @@ const reissue = "Ask the authority to reissue the certificate with the right fie
 var (
 	required    = []field{organization, streetAddress, country, businessCategory, registrationNumber, jurisdictionCountry}
 	requiredFor = map[MarkType][]field{
-		registered: {trademarkCountry, trademarkID}, modifiedRegistered: {trademarkCountry, trademarkID},
+		Registered: {trademarkCountry, trademarkID}, ModifiedRegistered: {trademarkCountry, trademarkID},
 		Government: {statuteCountry, statuteCitation},
 	}
-	trademarks = []MarkType{registered, modifiedRegistered}
+	trademarks = []MarkType{Registered, ModifiedRegistered}
 	// allowedFor are the mark types that have a field at all.
 	allowedFor = []struct {
 		field field
@@ -49,7 +49,7 @@ var categories = []string{"Private Organization", "Government Entity", "Business
 var sourceSince = time.Date(2025, time.April, 15, 0, 0, 0, 0, time.UTC)
 
 func hasType(e *evidence) bool {
-	return isMark(e) && e.mark.Subject.Type() != unknownType && e.mark.Subject.markType() != provisional
+	return isMark(e) && e.mark.Subject.Type() != UnknownType && e.mark.Subject.markType() != Provisional
 }
 
 var subjectRules = rule.Rules[*evidence]{{
@@ -59,7 +59,7 @@ var subjectRules = rule.Rules[*evidence]{{
 		"the logo, and whether with a check mark.",
 	Fails: func(e *evidence) rule.Failures {
 		t := e.mark.Subject.markType()
-		if e.mark.Subject.Type() != unknownType {
+		if e.mark.Subject.Type() != UnknownType {
 			return nil
 		}
 		if t == "" {
@@ -75,7 +75,7 @@ var subjectRules = rule.Rules[*evidence]{{
 	Advice: "Check that the mailboxes that matter to you accept it: Gmail shows the logo without the check mark, Apple " +
 		"Mail asks for a verified mark certificate, which needs a registered trademark.",
 	Fails: func(e *evidence) rule.Failures {
-		return rule.FailIf(e.mark.Subject.Type() == cmc, "The mark type %s makes it a common mark certificate.",
+		return rule.FailIf(e.mark.Subject.Type() == CMC, "The mark type %s makes it a common mark certificate.",
 			e.mark.Subject.markType())
 	},
 }, {

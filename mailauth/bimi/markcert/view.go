@@ -33,7 +33,7 @@ func (r *LookupReport) View() *view.View {
 
 func (r *ParseReport) show(v *view.View) {
 	if c := &r.Certificate; c.FingerprintSHA256 != "" {
-		kinds := map[Type]string{vmc: "verified mark certificate (VMC)", cmc: "common mark certificate (CMC)"}
+		kinds := map[Type]string{VMC: "verified mark certificate (VMC)", CMC: "common mark certificate (CMC)"}
 		v.Fact("kind", cmp.Or(kinds[c.Type], "not known to be a mark certificate"),
 			"cert_not_vmc", "markcert.type", "markcert.pilot")
 		mark := []string{string(c.MarkType), c.TrademarkCountry, c.TrademarkID}

@@ -95,10 +95,10 @@ func (b *builder) resolve(t tag) frame {
 	}
 	if b.innermost().leaf != nil {
 		if _, ok := b.lookup(b.parent(), name); !ok {
-			b.fault(unknown, b.pathOf(name), nil)
+			b.fault(FaultUnknown, b.pathOf(name), nil)
 			return frame{name: name, leaf: b.innermost().leaf, wrapper: true} // such as <b>: its text counts
 		}
-		b.fault(malformed, b.path(), t.name)
+		b.fault(FaultMalformed, b.path(), t.name)
 		for b.innermost().leaf != nil {
 			b.close() // its end tag is missing
 		}
@@ -109,7 +109,7 @@ func (b *builder) resolve(t tag) frame {
 	}
 	c, ok := b.lookup(in, name)
 	if !ok {
-		b.fault(unknown, b.pathOf(name), nil)
+		b.fault(FaultUnknown, b.pathOf(name), nil)
 		if in.section == top || in.section == feedback {
 			return frame{name: name, section: in.section, wrapper: true} // there may be records in it
 		}
@@ -135,10 +135,10 @@ func (b *builder) resolveRoot(t tag, name string) frame {
 	}
 	switch c, known := outermost[name]; {
 	case b.ended && known: // its end tag is too early
-		b.fault(malformed, b.pathOf(name), nil)
+		b.fault(FaultMalformed, b.pathOf(name), nil)
 		return frame{name: name, section: c.section}
 	case b.ended:
-		b.fault(malformed, b.pathOf(name), nil)
+		b.fault(FaultMalformed, b.pathOf(name), nil)
 	case strings.EqualFold(name, feedback.name):
 		return frame{name: name, section: feedback}
 	case known:
@@ -161,11 +161,11 @@ func (b *builder) lookup(in *frame, name string) (child, bool) {
 		anywhere = inRecord
 	}
 	if c, ok := anywhere[name]; ok && (c.section != nil || !in.wrapper) {
-		return c.withFault(misplaced), true
+		return c.withFault(FaultMisplaced), true
 	}
 	if folded := strings.ToLower(name); folded != name {
 		c, ok := b.lookup(in, folded)
-		return c.withFault(oldName), ok
+		return c.withFault(FaultOldName), ok
 	}
 	return child{}, false
 }
@@ -173,7 +173,7 @@ func (b *builder) lookup(in *frame, name string) (child, bool) {
 // closeSections ends what a section of the report cannot be in.
 func (b *builder) closeSections() {
 	for len(b.stack) > 0 && b.innermost().section != feedback && b.innermost().section != top {
-		b.fault(malformed, b.path(), nil)
+		b.fault(FaultMalformed, b.path(), nil)
 		b.close()
 	}
 }
@@ -199,11 +199,11 @@ func (b *builder) endTag(name []byte) {
 		i--
 	}
 	if i < 0 {
-		b.fault(malformed, b.path(), name)
+		b.fault(FaultMalformed, b.path(), name)
 		return
 	}
 	for len(b.stack) > i+1 {
-		b.fault(malformed, b.path(), name)
+		b.fault(FaultMalformed, b.path(), name)
 		b.close()
 	}
 	b.close()
@@ -238,7 +238,7 @@ func (b *builder) chars(piece []byte, entities bool) {
 		}
 		for i, c := range piece {
 			if c > ' ' {
-				b.fault(malformed, b.path(), piece[i:])
+				b.fault(FaultMalformed, b.path(), piece[i:])
 				return
 			}
 		}
@@ -286,7 +286,7 @@ func (b *builder) closePolicy()       { b.policy = &b.report.Policy }
 func (b *builder) openRecord() bool {
 	if b.capacity.records == 0 {
 		b.report.Excess = true
-		b.fault(tooMany, "record", nil)
+		b.fault(FaultTooMany, "record", nil)
 		return false
 	}
 	b.capacity.records--
@@ -310,7 +310,7 @@ func (b *builder) closeRecord() {
 	b.require("policy_evaluated/spf", string(r.SPF))
 	b.require("identifiers/header_from", r.HeaderFrom)
 	if !b.counted {
-		b.fault(badCount, "row/count", nil)
+		b.fault(FaultBadCount, "row/count", nil)
 	}
 	if b.counted && !b.countInvalid {
 		b.report.Read++
@@ -321,7 +321,7 @@ func (b *builder) closeRecord() {
 
 func (b *builder) require(path, value string) {
 	if value == "" {
-		b.fault(missing, path, nil)
+		b.fault(FaultMissing, path, nil)
 	}
 }
 
@@ -332,10 +332,10 @@ func (b *builder) openReason() bool {
 func (b *builder) closeReason() {
 	switch o := *last(b.rec.Overrides); {
 	case o == Override{}:
-		b.fault(empty, "policy_evaluated/reason", nil)
+		b.fault(FaultEmpty, "policy_evaluated/reason", nil)
 		removeLast(&b.rec.Overrides)
 	case o.Type == "":
-		b.fault(missing, "policy_evaluated/reason/type", []byte(o.Comment))
+		b.fault(FaultMissing, "policy_evaluated/reason/type", []byte(o.Comment))
 	}
 }
 
@@ -344,7 +344,7 @@ func (b *builder) openDKIM() bool { return appendEmpty(b, &b.rec.DKIMAuth, "auth
 func (b *builder) closeDKIM() {
 	d := *last(b.rec.DKIMAuth)
 	if (d == DKIMAuth{}) {
-		b.fault(empty, "auth_results/dkim", nil)
+		b.fault(FaultEmpty, "auth_results/dkim", nil)
 		removeLast(&b.rec.DKIMAuth)
 		return
 	}
@@ -357,7 +357,7 @@ func (b *builder) openSPF() bool { return appendEmpty(b, &b.rec.SPFAuth, "auth_r
 func (b *builder) closeSPF() {
 	s := *last(b.rec.SPFAuth)
 	if (s == SPFAuth{}) {
-		b.fault(empty, "auth_results/spf", nil)
+		b.fault(FaultEmpty, "auth_results/spf", nil)
 		removeLast(&b.rec.SPFAuth)
 		return
 	}
@@ -371,7 +371,7 @@ func (b *builder) openExtension() bool {
 	case b.inRecord:
 		list = &b.rec.Extensions
 	case b.capacity.extensions == 0:
-		b.fault(tooMany, "extensions/extension", nil)
+		b.fault(FaultTooMany, "extensions/extension", nil)
 		return false
 	default:
 		b.capacity.extensions--
@@ -385,7 +385,7 @@ func (b *builder) openExtension() bool {
 
 func appendEmpty[T any](b *builder, list *[]T, path string) bool {
 	if len(*list) == maxAuth {
-		b.fault(tooMany, path, nil)
+		b.fault(FaultTooMany, path, nil)
 		return false
 	}
 	*list = append(*list, *new(T))

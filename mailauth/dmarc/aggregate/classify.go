@@ -11,16 +11,16 @@ import (
 type Class string
 
 const (
-	legitimate    Class = "legitimate" // its mail is authenticated by the domain or its organization
-	unlisted      Class = "unlisted"   // probably the domain's own, not authenticated
-	forwarding    Class = "forwarding" // it passes on what others sent
-	spoofing      Class = "spoofing"   // there is evidence that it forges
-	unknownSource Class = "unknown"    // the report does not tell
+	Legitimate    Class = "legitimate" // its mail is authenticated by the domain or its organization
+	Unlisted      Class = "unlisted"   // probably the domain's own, not authenticated
+	Forwarding    Class = "forwarding" // it passes on what others sent
+	Spoofing      Class = "spoofing"   // there is evidence that it forges
+	UnknownSource Class = "unknown"    // the report does not tell
 )
 
 // Values lists the classes.
 func (Class) Values() []string {
-	return kit.Values(legitimate, unlisted, forwarding, spoofing, unknownSource)
+	return kit.Values(Legitimate, Unlisted, Forwarding, Spoofing, UnknownSource)
 }
 
 // A Reason is the rule that classified a source: foreign_domain, spf_aligned, known_forwarder, forwarding_override,
@@ -31,80 +31,80 @@ type Reason string
 
 // The reasons, in the order in which they are tried.
 const (
-	reasonForeignDomain   Reason = "foreign_domain"
-	reasonSPF             Reason = "spf_aligned"
-	reasonForwarder       Reason = "known_forwarder"
-	reasonOverride        Reason = "forwarding_override"
-	reasonGateway         Reason = "mail_gateway"
-	reasonServiceSigned   Reason = "service_signed"
-	reasonDKIMSurvived    Reason = "dkim_survived"
-	reasonSharedSignature Reason = "signature_of_another_source"
-	reasonDKIM            Reason = "dkim_aligned"
-	reasonService         Reason = "known_service"
-	reasonMailboxRelay    Reason = "mailbox_relay"
-	reasonHosting         Reason = "hosting_provider"
-	reasonRelated         Reason = "related_domain"
-	reasonContradiction   Reason = "contradiction"
-	reasonBrokenSignature Reason = "broken_signature"
-	reasonUnrelatedDomain Reason = "unrelated_domain"
-	reasonNotChecked      Reason = "not_checked"
-	reasonNoResults       Reason = "no_results"
-	reasonOwnName         Reason = "own_name"
-	reasonNetwork         Reason = "shared_network"
-	reasonSameDays        Reason = "same_days"
-	reasonSPFDenied       Reason = "spf_denied"
-	reasonForgedPath      Reason = "forged_return_path"
-	reasonScattered       Reason = "scattered"
-	reasonUnauthenticated Reason = "unauthenticated"
-	reasonNoMessages      Reason = "no_messages"
+	ReasonForeignDomain   Reason = "foreign_domain"
+	ReasonSPF             Reason = "spf_aligned"
+	ReasonForwarder       Reason = "known_forwarder"
+	ReasonOverride        Reason = "forwarding_override"
+	ReasonGateway         Reason = "mail_gateway"
+	ReasonServiceSigned   Reason = "service_signed"
+	ReasonDKIMSurvived    Reason = "dkim_survived"
+	ReasonSharedSignature Reason = "signature_of_another_source"
+	ReasonDKIM            Reason = "dkim_aligned"
+	ReasonService         Reason = "known_service"
+	ReasonMailboxRelay    Reason = "mailbox_relay"
+	ReasonHosting         Reason = "hosting_provider"
+	ReasonRelated         Reason = "related_domain"
+	ReasonContradiction   Reason = "contradiction"
+	ReasonBrokenSignature Reason = "broken_signature"
+	ReasonUnrelatedDomain Reason = "unrelated_domain"
+	ReasonNotChecked      Reason = "not_checked"
+	ReasonNoResults       Reason = "no_results"
+	ReasonOwnName         Reason = "own_name"
+	ReasonNetwork         Reason = "shared_network"
+	ReasonSameDays        Reason = "same_days"
+	ReasonSPFDenied       Reason = "spf_denied"
+	ReasonForgedPath      Reason = "forged_return_path"
+	ReasonScattered       Reason = "scattered"
+	ReasonUnauthenticated Reason = "unauthenticated"
+	ReasonNoMessages      Reason = "no_messages"
 )
 
 var explanations = map[Reason]string{
-	reasonForeignDomain: "Its messages name a domain in the From field that the report is not about.",
-	reasonSPF:           "The SPF record of the domain authorizes it.",
-	reasonForwarder:     "It is known for passing on the mail of others.",
-	reasonOverride:      "The receiver says that most of its messages were forwarded or came over a mailing list.",
-	reasonGateway: "It is a mail gateway that much of the mail fails at: one that your own mail leaves through, or " +
+	ReasonForeignDomain: "Its messages name a domain in the From field that the report is not about.",
+	ReasonSPF:           "The SPF record of the domain authorizes it.",
+	ReasonForwarder:     "It is known for passing on the mail of others.",
+	ReasonOverride:      "The receiver says that most of its messages were forwarded or came over a mailing list.",
+	ReasonGateway: "It is a mail gateway that much of the mail fails at: one that your own mail leaves through, or " +
 		"one that a recipient's mail arrives through.",
-	reasonServiceSigned: "It is a sending service that signs with a key of the domain.",
-	reasonDKIMSurvived: "Signatures of the domain pass, but SPF does not, as after forwarding. It may also be a " +
+	ReasonServiceSigned: "It is a sending service that signs with a key of the domain.",
+	ReasonDKIMSurvived: "Signatures of the domain pass, but SPF does not, as after forwarding. It may also be a " +
 		"server that the SPF record lacks.",
-	reasonSharedSignature: "It passes on signatures that servers of the domain made, with a return path of its own.",
-	reasonDKIM:            "It signs with a key of the domain.",
-	reasonService:         "It is a known sending service that is not set up to pass DMARC for the domain.",
-	reasonHosting: "It is a server of a hosting provider, and nothing in its messages passes: a website of yours may " +
+	ReasonSharedSignature: "It passes on signatures that servers of the domain made, with a return path of its own.",
+	ReasonDKIM:            "It signs with a key of the domain.",
+	ReasonService:         "It is a known sending service that is not set up to pass DMARC for the domain.",
+	ReasonHosting: "It is a server of a hosting provider, and nothing in its messages passes: a website of yours may " +
 		"run there, or someone else's.",
-	reasonMailboxRelay:  "It is a mailbox provider, and nothing in its messages passes, as after forwarding.",
-	reasonRelated:       "Its messages are authenticated by a domain of the same organization that is not aligned.",
-	reasonContradiction: "The receiver's evaluation contradicts its own results.",
-	reasonBrokenSignature: "Its messages carry signatures of the domain that do not verify, as after a change by a " +
+	ReasonMailboxRelay:  "It is a mailbox provider, and nothing in its messages passes, as after forwarding.",
+	ReasonRelated:       "Its messages are authenticated by a domain of the same organization that is not aligned.",
+	ReasonContradiction: "The receiver's evaluation contradicts its own results.",
+	ReasonBrokenSignature: "Its messages carry signatures of the domain that do not verify, as after a change by a " +
 		"mailing list.",
-	reasonUnrelatedDomain: "Its messages are authenticated by a domain that has nothing to do with yours: a service " +
+	ReasonUnrelatedDomain: "Its messages are authenticated by a domain that has nothing to do with yours: a service " +
 		"that is not set up, a forwarder, or someone else.",
-	reasonNotChecked: "The receiver could not evaluate SPF or DKIM of the domain for its messages.",
-	reasonNoResults:  "Its messages fail, and the report does not say in defined words what DKIM and SPF found.",
-	reasonOwnName:    "Nothing in its messages is authenticated, but its name in reverse DNS is one of the domain.",
-	reasonNetwork:    "Nothing in its messages is authenticated, but it is in the same network as a source that passes.",
-	reasonSameDays: "Nothing in its messages is authenticated, but its volume rises and falls with that of the mail " +
+	ReasonNotChecked: "The receiver could not evaluate SPF or DKIM of the domain for its messages.",
+	ReasonNoResults:  "Its messages fail, and the report does not say in defined words what DKIM and SPF found.",
+	ReasonOwnName:    "Nothing in its messages is authenticated, but its name in reverse DNS is one of the domain.",
+	ReasonNetwork:    "Nothing in its messages is authenticated, but it is in the same network as a source that passes.",
+	ReasonSameDays: "Nothing in its messages is authenticated, but its volume rises and falls with that of the mail " +
 		"that passes.",
-	reasonSPFDenied: "The SPF record of the domain says that it may not send, and it does not sign as the domain's own " +
+	ReasonSPFDenied: "The SPF record of the domain says that it may not send, and it does not sign as the domain's own " +
 		"mail does.",
-	reasonForgedPath: "Its messages name a return path whose owner does not let it send, and are not signed as the " +
+	ReasonForgedPath: "Its messages name a return path whose owner does not let it send, and are not signed as the " +
 		"domain's own mail is.",
-	reasonScattered: "It is one of many sources in as many networks that send a few messages each, unlike the domain's " +
+	ReasonScattered: "It is one of many sources in as many networks that send a few messages each, unlike the domain's " +
 		"own mail, which is signed.",
-	reasonUnauthenticated: "Nothing in its messages is authenticated, and nothing shows whose they are: a server that " +
+	ReasonUnauthenticated: "Nothing in its messages is authenticated, and nothing shows whose they are: a server that " +
 		"nobody listed and a forger look alike.",
-	reasonNoMessages: "The report counts no message of it.",
+	ReasonNoMessages: "The report counts no message of it.",
 }
 
 // Values lists the reasons.
 func (Reason) Values() []string {
-	return kit.Values(reasonForeignDomain, reasonSPF, reasonForwarder, reasonOverride, reasonGateway,
-		reasonServiceSigned, reasonDKIMSurvived, reasonSharedSignature, reasonDKIM, reasonService, reasonMailboxRelay,
-		reasonHosting, reasonRelated, reasonContradiction, reasonBrokenSignature, reasonUnrelatedDomain, reasonNotChecked,
-		reasonNoResults, reasonOwnName, reasonNetwork, reasonSameDays, reasonSPFDenied, reasonForgedPath, reasonScattered,
-		reasonUnauthenticated, reasonNoMessages)
+	return kit.Values(ReasonForeignDomain, ReasonSPF, ReasonForwarder, ReasonOverride, ReasonGateway,
+		ReasonServiceSigned, ReasonDKIMSurvived, ReasonSharedSignature, ReasonDKIM, ReasonService, ReasonMailboxRelay,
+		ReasonHosting, ReasonRelated, ReasonContradiction, ReasonBrokenSignature, ReasonUnrelatedDomain, ReasonNotChecked,
+		ReasonNoResults, ReasonOwnName, ReasonNetwork, ReasonSameDays, ReasonSPFDenied, ReasonForgedPath, ReasonScattered,
+		ReasonUnauthenticated, ReasonNoMessages)
 }
 
 // classify classifies a source. The first rule that applies decides.
@@ -115,59 +115,59 @@ func (c *collector) classify(t *tally) (Class, Reason) {
 	has := func(s traits) bool { return t.traits&s != 0 }
 	switch network := networkOf(t.ip, 24, 48); {
 	case has(traitOwnName):
-		return unlisted, reasonOwnName
+		return Unlisted, ReasonOwnName
 	case c.networks[network]:
-		return unlisted, reasonNetwork
+		return Unlisted, ReasonNetwork
 	case has(traitSameDays):
-		return unlisted, reasonSameDays
+		return Unlisted, ReasonSameDays
 	case !c.signsMail(): // forwarded mail of the domain would look as forged mail does
-		return unknownSource, reasonUnauthenticated
+		return UnknownSource, ReasonUnauthenticated
 	case has(traitSPFDenied):
-		return spoofing, reasonSPFDenied
+		return Spoofing, ReasonSPFDenied
 	case has(traitForgedPath):
-		return spoofing, reasonForgedPath
+		return Spoofing, ReasonForgedPath
 	case c.scattered && t.messages <= scatteredMessages:
-		return spoofing, reasonScattered
+		return Spoofing, ReasonScattered
 	}
-	return unknownSource, reasonUnauthenticated
+	return UnknownSource, ReasonUnauthenticated
 }
 
 // classifyByMessages classifies a source by its own messages, if they allow that.
 func (c *collector) classifyByMessages(t *tally) (class Class, reason Reason, known bool) {
 	has := func(s traits) bool { return t.traits&s != 0 }
-	class, known = unknownSource, true
+	class, known = UnknownSource, true
 	switch {
 	case t.messages == 0:
-		reason = reasonNoMessages
+		reason = ReasonNoMessages
 	case has(traitForeignFrom) && !has(traitCoveredFrom):
-		reason = reasonForeignDomain
+		reason = ReasonForeignDomain
 	case has(traitSPF):
-		class, reason = legitimate, reasonSPF
+		class, reason = Legitimate, ReasonSPF
 	case 2*t.overridden > t.messages:
-		class, reason = forwarding, reasonOverride
+		class, reason = Forwarding, ReasonOverride
 	case t.service != nil && t.service.Category == provider.Gateway && !isHealthy(t.messages-t.pass, t.messages):
-		reason = reasonGateway // they are outbound as often as inbound
+		reason = ReasonGateway // they are outbound as often as inbound
 	case t.service != nil && t.service.Category.Relays():
-		class, reason = forwarding, reasonForwarder
+		class, reason = Forwarding, ReasonForwarder
 	case has(traitDKIM | traitDKIMForeignSPF):
 		class, reason = c.classifySigned(t)
 	case t.service != nil:
 		class, reason = classifyService(t)
 	case has(traitRelated):
-		class, reason = legitimate, reasonRelated
+		class, reason = Legitimate, ReasonRelated
 	case has(traitContradiction):
-		reason = reasonContradiction
+		reason = ReasonContradiction
 	case has(traitBrokenSignature) && c.directSelectors[t.selectors[1]] && has(traitForeign):
-		class, reason = forwarding, reasonBrokenSignature
+		class, reason = Forwarding, ReasonBrokenSignature
 	case has(traitForeign):
-		reason = reasonUnrelatedDomain
+		reason = ReasonUnrelatedDomain
 	// a forger would hardly know the selector
 	case has(traitBrokenSignature) && (c.directSelectors[t.selectors[1]] || len(c.directSelectors) == 0):
-		reason = reasonBrokenSignature
+		reason = ReasonBrokenSignature
 	case has(traitNotChecked):
-		reason = reasonNotChecked
+		reason = ReasonNotChecked
 	case has(traitNoResults):
-		reason = reasonNoResults
+		reason = ReasonNoResults
 	default:
 		return "", "", false
 	}
@@ -181,13 +181,13 @@ func (c *collector) classifyByMessages(t *tally) (class Class, reason Reason, kn
 func (c *collector) classifySigned(t *tally) (Class, Reason) {
 	switch {
 	case t.service != nil && !t.service.Category.Hosts():
-		return legitimate, reasonServiceSigned
+		return Legitimate, ReasonServiceSigned
 	case c.directSelectors[t.selectors[0]] && t.traits&traitDKIM != 0, t.service != nil && t.traits&traitDKIM != 0:
-		return forwarding, reasonDKIMSurvived
+		return Forwarding, ReasonDKIMSurvived
 	case c.directSelectors[t.selectors[0]]:
-		return forwarding, reasonSharedSignature
+		return Forwarding, ReasonSharedSignature
 	}
-	return legitimate, reasonDKIM
+	return Legitimate, ReasonDKIM
 }
 
 // classifyService classifies a known service without aligned messages. A mailbox provider that is known by its address
@@ -196,11 +196,11 @@ func (c *collector) classifySigned(t *tally) (Class, Reason) {
 func classifyService(t *tally) (Class, Reason) {
 	switch {
 	case t.service.Category == provider.Hosting && t.basis() == provider.BasisPTR:
-		return unknownSource, reasonHosting
+		return UnknownSource, ReasonHosting
 	case t.service.Category.Hosts() && t.basis() == provider.BasisPTR:
-		return forwarding, reasonMailboxRelay
+		return Forwarding, ReasonMailboxRelay
 	}
-	return unlisted, reasonService
+	return Unlisted, ReasonService
 }
 
 const (
@@ -225,7 +225,7 @@ func (c *collector) surveyNetworks() {
 	for t := range c.tallies.all() {
 		switch class, _, known := c.classifyByMessages(t); {
 		case !t.ip.IsValid():
-		case class == legitimate && t.pass > 0 && len(c.networks) < maxDistinctNames:
+		case class == Legitimate && t.pass > 0 && len(c.networks) < maxDistinctNames:
 			c.networks[networkOf(t.ip, 24, 48)] = true
 		case !known && t.messages <= scatteredMessages && len(others) < scatteredNetworks:
 			others[networkOf(t.ip, 16, 32)] = true

@@ -227,9 +227,9 @@ func (c *collector) addToTally(t *tally, r *Record, o *observation) {
 		c.totals.FailCount += n
 	}
 	switch failed := !o.spf && !o.dkim; {
-	case failed && r.Disposition == dispositionNone:
+	case failed && r.Disposition == DispositionNone:
 		t.delivered += n
-	case failed && (r.Disposition == dispositionQuarantine || r.Disposition == dispositionReject):
+	case failed && (r.Disposition == DispositionQuarantine || r.Disposition == DispositionReject):
 		t.affected += n
 	}
 	c.totals.Dispositions.add(r.Disposition, n)
@@ -251,13 +251,13 @@ func (c *collector) addToTally(t *tally, r *Record, o *observation) {
 
 func (d *Dispositions) add(disposition Disposition, n int64) {
 	switch disposition {
-	case dispositionNone:
+	case DispositionNone:
 		d.None += n
-	case dispositionQuarantine:
+	case DispositionQuarantine:
 		d.Quarantine += n
-	case dispositionReject:
+	case DispositionReject:
 		d.Reject += n
-	case dispositionPass:
+	case DispositionPass:
 		d.Pass += n
 	}
 }

@@ -67,7 +67,7 @@ type sender struct {
 }
 
 func (e *evidence) conclude() {
-	e.classes = map[Class]*classSum{legitimate: {}, unlisted: {}, forwarding: {}, spoofing: {}, unknownSource: {}}
+	e.classes = map[Class]*classSum{Legitimate: {}, Unlisted: {}, Forwarding: {}, Spoofing: {}, UnknownSource: {}}
 	e.services = []ServiceTotal{}
 	if e.report == nil {
 		return
@@ -77,8 +77,8 @@ func (e *evidence) conclude() {
 	e.differingReceivers = e.receivers()
 	for _, s := range e.topSources {
 		s.class, s.reason = e.sums.classify(s.tally)
-		single := &sender{name: s.tally.name(), strictOnly: s.reason == reasonRelated && e.sums.alignment.strict()}
-		if single.merge(s.tally); s.class == legitimate && s.service == nil && !single.isHealthy() {
+		single := &sender{name: s.tally.name(), strictOnly: s.reason == ReasonRelated && e.sums.alignment.strict()}
+		if single.merge(s.tally); s.class == Legitimate && s.service == nil && !single.isHealthy() {
 			e.ownSenders = append(e.ownSenders, single)
 		}
 	}
@@ -86,15 +86,15 @@ func (e *evidence) conclude() {
 	senders := map[*provider.Service]*sender{}
 	for t := range e.sums.tallies.all() {
 		class, reason := e.sums.classify(t)
-		if reason != reasonForeignDomain {
+		if reason != ReasonForeignDomain {
 			e.classes[class].add(t)
 			e.namedMessages += t.messages
 			e.countSource(t, class, reason)
 		}
-		if t.pass < t.messages && (class == legitimate || reason == reasonService) {
+		if t.pass < t.messages && (class == Legitimate || reason == ReasonService) {
 			e.countFailure(t, senders)
 		}
-		if class != spoofing && reason != reasonForeignDomain && t.pass < t.messages {
+		if class != Spoofing && reason != ReasonForeignDomain && t.pass < t.messages {
 			e.atRisk = append(e.atRisk, t)
 		}
 		if t.service != nil {
@@ -122,19 +122,19 @@ func (s *classSum) add(t *tally) {
 func (e *evidence) countSource(t *tally, class Class, reason Reason) {
 	failed := t.messages - t.pass
 	switch {
-	case class == spoofing:
+	case class == Spoofing:
 		e.spoofers.add(t.name(), failed)
-	case class == unlisted && reason != reasonService:
+	case class == Unlisted && reason != ReasonService:
 		e.unlisted.add(t.name(), failed)
-	case reason == reasonUnauthenticated:
+	case reason == ReasonUnauthenticated:
 		e.unexplained.add(t.name(), failed)
-	case class == forwarding && t.service != nil:
+	case class == Forwarding && t.service != nil:
 		e.forwarders.add(t.service.Name, t.messages)
-	case class == forwarding:
+	case class == Forwarding:
 		e.forwarders.add(t.name(), t.messages)
-	case class == unknownSource && reason == reasonUnrelatedDomain:
+	case class == UnknownSource && reason == ReasonUnrelatedDomain:
 		e.foreignDomains.add(t.foreignName(), failed)
-	case class == unknownSource && reason == reasonGateway:
+	case class == UnknownSource && reason == ReasonGateway:
 		e.gateways.add(t.service.Name, failed)
 	}
 }
@@ -207,9 +207,9 @@ func (e *evidence) summarizeEnforcement() {
 		return
 	}
 	f := &Enforcement{
-		LegitimateCount: e.classes[legitimate].failed(), ForwardingCount: e.classes[forwarding].failed(),
-		UnlistedCount: e.classes[unlisted].failed(), UnknownCount: e.classes[unknownSource].failed(),
-		SpoofingCount: e.classes[spoofing].failed(),
+		LegitimateCount: e.classes[Legitimate].failed(), ForwardingCount: e.classes[Forwarding].failed(),
+		UnlistedCount: e.classes[Unlisted].failed(), UnknownCount: e.classes[UnknownSource].failed(),
+		SpoofingCount: e.classes[Spoofing].failed(),
 	}
 	f.MessageCountAtRisk = f.LegitimateCount + f.UnlistedCount + f.ForwardingCount + f.UnknownCount
 	f.AffectedCount = f.MessageCountAtRisk + f.SpoofingCount
@@ -225,7 +225,7 @@ func (e *evidence) summarizeEnforcement() {
 // loneSource returns the only source that looks forged, if a single report has it: a server that the owner forgot, and
 // that the SPF record therefore denies, looks the same.
 func (e *evidence) loneSource() string {
-	s := e.classes[spoofing]
+	s := e.classes[Spoofing]
 	if s.sources != 1 || len(e.spoofers.list) != 1 || len(e.reports) > 1 ||
 		s.messages*1000 <= e.namedMessages*maxUnknownPerMille {
 		return ""

@@ -65,7 +65,7 @@ var (
 		"policy_published": subsection(policyPublished),
 		"record":           subsection(record),
 		"extensions":       subsection(extensions),
-		"extension":        subsection(extension).withFault(misplaced),
+		"extension":        subsection(extension).withFault(FaultMisplaced),
 	})
 
 	metadata = newSection("report_metadata", (*builder).openMetadata, nil, map[string]child{
@@ -75,10 +75,10 @@ var (
 		"report_id":          textLeaf(func(b *builder) *string { return &b.report.Metadata.ReportID }),
 		"generator":          textLeaf(func(b *builder) *string { return &b.report.Metadata.Generator }),
 		"error":              errorText,
-		"errors":             errorText.withFault(oldName),
+		"errors":             errorText.withFault(FaultOldName),
 		"date_range":         subsection(dateRange),
-		"begin":              rangeBegin.withFault(misplaced),
-		"end":                rangeEnd.withFault(misplaced),
+		"begin":              rangeBegin.withFault(FaultMisplaced),
+		"end":                rangeEnd.withFault(FaultMisplaced),
 	})
 
 	dateRange = newSection("report_metadata/date_range", nil, nil, map[string]child{
@@ -98,7 +98,7 @@ var (
 		"aspf":              wordLeaf(alignments, func(b *builder) *string { return &b.report.Policy.SPFAlignment }),
 		"pct":               customLeaf((*builder).readPercentage),
 		"testing":           testMode,
-		"t":                 testMode.withFault(oldName),
+		"t":                 testMode.withFault(FaultOldName),
 		"fo":                textLeaf(func(b *builder) *string { return &b.report.Policy.FailureOptions }),
 		"discovery_method":  wordLeaf(discoveries, func(b *builder) *string { return &b.report.Policy.DiscoveryMethod }),
 		"version_published": textLeaf(func(b *builder) *string { return &b.report.Policy.Version }),
@@ -109,21 +109,21 @@ var (
 	record = newSection("record", (*builder).openRecord, (*builder).closeRecord, map[string]child{
 		"row":          subsection(row),
 		"identifiers":  subsection(identifiers),
-		"identities":   subsection(identifiers).withFault(oldName),
+		"identities":   subsection(identifiers).withFault(FaultOldName),
 		"auth_results": subsection(authResults),
-		"auth_result":  subsection(authResults).withFault(oldName),
-		"dkim":         subsection(authDKIM).withFault(misplaced),
-		"spf":          subsection(authSPF).withFault(misplaced),
+		"auth_result":  subsection(authResults).withFault(FaultOldName),
+		"dkim":         subsection(authDKIM).withFault(FaultMisplaced),
+		"spf":          subsection(authSPF).withFault(FaultMisplaced),
 		"extensions":   subsection(extensions),
-		"extension":    subsection(extension).withFault(misplaced),
+		"extension":    subsection(extension).withFault(FaultMisplaced),
 	})
 
 	row = newSection("row", nil, nil, map[string]child{
 		"source_ip":        customLeaf((*builder).readAddress),
 		"count":            customLeaf((*builder).readCount),
 		"policy_evaluated": subsection(evaluated),
-		"dkim":             evaluatedDKIM.withFault(misplaced),
-		"spf":              evaluatedSPF.withFault(misplaced),
+		"dkim":             evaluatedDKIM.withFault(FaultMisplaced),
+		"spf":              evaluatedSPF.withFault(FaultMisplaced),
 	})
 
 	evaluated = newSection("policy_evaluated", nil, nil, map[string]child{
@@ -131,7 +131,7 @@ var (
 		"dkim":        evaluatedDKIM,
 		"spf":         evaluatedSPF,
 		"reason":      subsection(reason),
-		"reasons":     subsection(reason).withFault(oldName),
+		"reasons":     subsection(reason).withFault(FaultOldName),
 	})
 	disposition   = wordLeaf(dispositions, func(b *builder) *string { return (*string)(&b.rec.Disposition) })
 	evaluatedDKIM = wordLeaf(evaluations, func(b *builder) *string { return (*string)(&b.rec.DKIM) })
@@ -203,26 +203,26 @@ type Kind string
 // The kinds of faults. Of those that lose something, what could be read before and after is kept.
 const (
 	// Records or values are lost.
-	truncated   Kind = "truncated"    // the file ends before the report does
-	badCount    Kind = "bad_count"    // the record is left out: its count is missing, negative or no number
-	badAddress  Kind = "bad_address"  // the record is kept without an address: source_ip is not one
-	badValue    Kind = "bad_value"    // the value is undefined, or of another type
-	tooLong     Kind = "too_long"     // the text is cut to MaxText bytes
-	tooMany     Kind = "too_many"     // more of an element than is kept
-	missing     Kind = "missing"      // a required element is absent or empty
-	repeated    Kind = "repeated"     // an element that may be there once; the first counts
-	malformed   Kind = "malformed"    // not well-formed XML: tags that do not match, an unescaped & or <
-	badEntity   Kind = "bad_entity"   // an entity that XML does not define; never expanded
-	badEncoding Kind = "bad_encoding" // bytes that are not in the encoding that is declared, or in UTF-8 without one
-	badChar     Kind = "bad_char"     // a control character that XML forbids
-	Damaged     Kind = "damaged"      // the archive around the XML is broken: a check sum, or its end is missing
+	FaultTruncated   Kind = "truncated"    // the file ends before the report does
+	FaultBadCount    Kind = "bad_count"    // the record is left out: its count is missing, negative or no number
+	FaultBadAddress  Kind = "bad_address"  // the record is kept without an address: source_ip is not one
+	FaultBadValue    Kind = "bad_value"    // the value is undefined, or of another type
+	FaultTooLong     Kind = "too_long"     // the text is cut to MaxText bytes
+	FaultTooMany     Kind = "too_many"     // more of an element than is kept
+	FaultMissing     Kind = "missing"      // a required element is absent or empty
+	FaultRepeated    Kind = "repeated"     // an element that may be there once; the first counts
+	FaultMalformed   Kind = "malformed"    // not well-formed XML: tags that do not match, an unescaped & or <
+	FaultBadEntity   Kind = "bad_entity"   // an entity that XML does not define; never expanded
+	FaultBadEncoding Kind = "bad_encoding" // bytes that are not in the encoding that is declared, or in UTF-8 without one
+	FaultBadChar     Kind = "bad_char"     // a control character that XML forbids
+	Damaged          Kind = "damaged"      // the archive around the XML is broken: a check sum, or its end is missing
 	// Nothing is lost.
-	doctype   Kind = "doctype"   // a document type declaration; skipped
-	oddValue  Kind = "odd_value" // a value in another form than defined, and clear: "Pass", "3.0", a date in words
-	empty     Kind = "empty"     // an element that must not be empty, and can be ignored: a reason without type
-	unknown   Kind = "unknown"   // an element that no version of the format has; skipped
-	misplaced Kind = "misplaced" // an element that belongs elsewhere; read all the same
-	oldName   Kind = "old_name"  // a name of a draft
+	FaultDoctype   Kind = "doctype"   // a document type declaration; skipped
+	FaultOddValue  Kind = "odd_value" // a value in another form than defined, and clear: "Pass", "3.0", a date in words
+	FaultEmpty     Kind = "empty"     // an element that must not be empty, and can be ignored: a reason without type
+	FaultUnknown   Kind = "unknown"   // an element that no version of the format has; skipped
+	FaultMisplaced Kind = "misplaced" // an element that belongs elsewhere; read all the same
+	FaultOldName   Kind = "old_name"  // a name of a draft
 )
 
 const (

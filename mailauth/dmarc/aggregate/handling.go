@@ -68,7 +68,7 @@ func (c *collector) noteHandling(r *Record) {
 		h.reasons.add(OverrideType(clipDomain(string(r.Overrides[i].Type))), r.Count)
 	case did > strictest:
 		h.stricter += r.Count
-	case r.Disposition == dispositionQuarantine:
+	case r.Disposition == DispositionQuarantine:
 		h.quarantined += r.Count
 	default:
 		h.delivered += r.Count
@@ -156,10 +156,10 @@ func (r *receiver) explainedText() string {
 }
 
 var overrideTexts = map[OverrideType]string{
-	overrideForwarded: "forwarded", overrideSampledOut: "spared by pct (sampled_out)",
-	overrideForwarder: "trusted forwarder (trusted_forwarder)", overrideMailingList: "mailing list (mailing_list)",
-	overrideLocal: "its local policy (local_policy)", overrideTestMode: "test mode (policy_test_mode)",
-	overrideOther: "another reason (other)",
+	OverrideForwarded: "forwarded", OverrideSampledOut: "spared by pct (sampled_out)",
+	OverrideForwarder: "trusted forwarder (trusted_forwarder)", OverrideMailingList: "mailing list (mailing_list)",
+	OverrideLocal: "its local policy (local_policy)", OverrideTestMode: "test mode (policy_test_mode)",
+	OverrideOther: "another reason (other)",
 }
 
 // handlingRules are about what receivers did: that is theirs to decide, and carries no weight.

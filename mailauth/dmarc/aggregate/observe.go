@@ -105,29 +105,29 @@ func (c *collector) readDKIM(r *Record, from string, o *observation, traces *pro
 	for i := range r.DKIMAuth {
 		d := &r.DKIMAuth[i]
 		o.hasResults = o.hasResults || d.Result != ""
-		if d.Domain == "" || d.Result == none {
+		if d.Domain == "" || d.Result == ResultNone {
 			continue
 		}
 		own := c.organizationOf(d.Domain) == org
 		aligned := own && (d.Domain == from || !c.alignment.strictDKIM)
 		switch {
-		case d.Result == pass && aligned:
+		case d.Result == ResultPass && aligned:
 			o.results.dkim = true
 			o.ownSelectors[0] = c.selectorNumber(d)
-		case d.Result == pass && own:
+		case d.Result == ResultPass && own:
 			o.related, o.strictOnly = true, d.Domain
-		case d.Result == pass:
+		case d.Result == ResultPass:
 			traces.DKIM = append(traces.DKIM, d.Domain)
 			o.related = o.related || ownTenant(d.Domain, org)
 			o.setForeignDomain(d.Domain)
-		case own && (d.Result == permError || d.Result == tempError):
+		case own && (d.Result == ResultPermError || d.Result == ResultTempError):
 			o.notChecked = true
-			if d.Result == permError && d.Selector != "" {
+			if d.Result == ResultPermError && d.Selector != "" {
 				o.ownBadKey = d.Selector + "._domainkey." + d.Domain
 			}
 		case own && d.Result != "" && !slices.Contains(dkimResults.defined, string(d.Result)):
 			o.hasUndefined = true
-		case own && (d.Result == fail || d.Result == policyBad || d.Result == neutral) && d.Selector != "":
+		case own && (d.Result == ResultFail || d.Result == ResultPolicyBad || d.Result == ResultNeutral) && d.Selector != "":
 			o.ownSelectors[1] = c.selectorNumber(d)
 			o.ownBroken = d.Selector + "._domainkey." + d.Domain
 		}
@@ -154,22 +154,22 @@ func (c *collector) readSPF(r *Record, from string, o *observation, traces *prov
 		}
 		own := c.organizationOf(s.Domain) == org
 		aligned := own && (s.Domain == from || !c.alignment.strictSPF)
-		o.spfPassed = o.spfPassed || s.Result == pass && s.Scope != scopeHELO
+		o.spfPassed = o.spfPassed || s.Result == ResultPass && s.Scope != ScopeHELO
 		switch {
-		case s.Result == pass && aligned && s.Scope == scopeHELO && (r.EnvelopeFrom != "" || r.SPF == fail):
+		case s.Result == ResultPass && aligned && s.Scope == ScopeHELO && (r.EnvelopeFrom != "" || r.SPF == ResultFail):
 			o.related = true // the report may leave out a return path that was there
-		case s.Result == pass && aligned:
+		case s.Result == ResultPass && aligned:
 			o.results.spf = true
-		case s.Result == pass && own:
+		case s.Result == ResultPass && own:
 			o.related, o.strictOnly = true, s.Domain
-		case s.Result == pass:
+		case s.Result == ResultPass:
 			traces.Envelope = append(traces.Envelope, s.Domain)
 			o.setForeignDomain(s.Domain)
-		case own && s.Result == permError:
+		case own && s.Result == ResultPermError:
 			o.ownPermError, o.notChecked = s.Domain, true
-		case own && s.Result == tempError:
+		case own && s.Result == ResultTempError:
 			o.notChecked = true
-		case s.Result == fail && s.Scope != scopeHELO:
+		case s.Result == ResultFail && s.Scope != ScopeHELO:
 			o.denied, o.forgedPath = o.denied || own, o.forgedPath || !own
 		case own && s.Result != "" && !slices.Contains(spfResults.defined, string(s.Result)):
 			o.hasUndefined = true
@@ -183,11 +183,11 @@ func (o *observation) setForeignDomain(domain string) {
 
 // evaluate uses the receiver's evaluation, computes it if missing, and compares the two.
 func (o *observation) evaluate(r *Record) {
-	o.dkim, o.spf = r.DKIM == pass, r.SPF == pass
-	if r.DKIM != pass && r.DKIM != fail {
+	o.dkim, o.spf = r.DKIM == ResultPass, r.SPF == ResultPass
+	if r.DKIM != ResultPass && r.DKIM != ResultFail {
 		o.dkim = o.results.dkim
 	}
-	if r.SPF != pass && r.SPF != fail {
+	if r.SPF != ResultPass && r.SPF != ResultFail {
 		o.spf = o.results.spf
 	}
 	if !o.hasResults {
@@ -211,9 +211,9 @@ func (o *observation) evaluate(r *Record) {
 func forwarded(overrides []Override) bool {
 	for _, o := range overrides {
 		switch o.Type {
-		case overrideForwarded, overrideForwarder, overrideMailingList:
+		case OverrideForwarded, OverrideForwarder, OverrideMailingList:
 			return true
-		case overrideLocal, overrideOther:
+		case OverrideLocal, OverrideOther:
 			if strings.Contains(strings.ToLower(o.Comment), "arc=pass") {
 				return true
 			}
@@ -243,16 +243,16 @@ func (c *collector) noteOddities(r *Record, o *observation) {
 		odd.noResults += n
 	}
 	switch {
-	case passed && (r.Disposition == dispositionQuarantine || r.Disposition == dispositionReject):
+	case passed && (r.Disposition == DispositionQuarantine || r.Disposition == DispositionReject):
 		odd.passedNotDelivered += n
-	case !passed && r.Disposition == dispositionNone:
+	case !passed && r.Disposition == DispositionNone:
 		odd.overridden.add(r.HeaderFrom, n)
 		for _, why := range r.Overrides {
 			odd.overrideReasons.add(why.Type, n)
 		}
 	}
 	for _, why := range r.Overrides {
-		if why.Type == overrideLocal {
+		if why.Type == OverrideLocal {
 			odd.local.add(phrase.Quote(why.Comment), n)
 		}
 	}

@@ -64,21 +64,21 @@ type BlockerCode string
 // The reasons. The first two concern mail that would be lost, so the domain is not ready; with the others that is
 // unknown.
 const (
-	blockedByRisk      BlockerCode = "mail_at_risk"
-	blockedBySenders   BlockerCode = "senders_failing"
-	blockedByDays      BlockerCode = "days"
-	blockedByReceivers BlockerCode = "receivers"
-	blockedByAge       BlockerCode = "outdated"
-	blockedByMessages  BlockerCode = "messages"
-	blockedByNames     BlockerCode = "reverse_names"
-	blockedByParts     BlockerCode = "incomplete"
-	blockedByLone      BlockerCode = "lone_source"
+	BlockedByRisk      BlockerCode = "mail_at_risk"
+	BlockedBySenders   BlockerCode = "senders_failing"
+	BlockedByDays      BlockerCode = "days"
+	BlockedByReceivers BlockerCode = "receivers"
+	BlockedByAge       BlockerCode = "outdated"
+	BlockedByMessages  BlockerCode = "messages"
+	BlockedByNames     BlockerCode = "reverse_names"
+	BlockedByParts     BlockerCode = "incomplete"
+	BlockedByLone      BlockerCode = "lone_source"
 )
 
 // Values lists the reasons.
 func (BlockerCode) Values() []string {
-	return kit.Values(blockedByRisk, blockedBySenders, blockedByDays, blockedByReceivers, blockedByAge,
-		blockedByMessages, blockedByNames, blockedByParts, blockedByLone)
+	return kit.Values(BlockedByRisk, BlockedBySenders, BlockedByDays, BlockedByReceivers, BlockedByAge,
+		BlockedByMessages, BlockedByNames, BlockedByParts, BlockedByLone)
 }
 
 // examineReadiness reports whether a domain is ready to enforce its policy, and why not; nil if the reports show too
@@ -88,7 +88,7 @@ func (e *evidence) examineReadiness(f *Enforcement) (ready *bool, r Readiness) {
 	e.findPeriod(&r)
 	others := int64(0)
 	for class, s := range e.classes {
-		if class != spoofing {
+		if class != Spoofing {
 			others += s.messages
 		}
 	}
@@ -99,24 +99,24 @@ func (e *evidence) examineReadiness(f *Enforcement) (ready *bool, r Readiness) {
 			r.Because = append(r.Because, Blocker{code, fmt.Sprintf(format, args...)})
 		}
 	}
-	block(!small, blockedByRisk, "%s not proven to be forged would be lost.",
+	block(!small, BlockedByRisk, "%s not proven to be forged would be lost.",
 		phrase.Capitalize(countMessages(f.MessageCountAtRisk)))
-	block(len(e.failingServices) > 0 || e.ownFailed > 0, blockedBySenders, "Mail of your own senders fails.")
+	block(len(e.failingServices) > 0 || e.ownFailed > 0, BlockedBySenders, "Mail of your own senders fails.")
 	lost := len(r.Because) > 0
-	block(r.Days < r.DaysNeeded, blockedByDays, "%s", e.daysText(&r))
-	block(len(r.Receivers) < readyReceivers, blockedByReceivers,
+	block(r.Days < r.DaysNeeded, BlockedByDays, "%s", e.daysText(&r))
+	block(len(r.Receivers) < readyReceivers, BlockedByReceivers,
 		"%s: each receiver gets mail of some of your senders only.",
 		cmp.Or(strings.Join(kit.Map(r.Receivers,
 			func(name string) string { return "The only receiver that reports is " + name }), ""),
 			"No report names its receiver"))
-	block(!r.EndAt.IsZero() && e.began.Sub(r.EndAt) > maxAge, blockedByAge, "The newest report ends on %s: senders may "+
+	block(!r.EndAt.IsZero() && e.began.Sub(r.EndAt) > maxAge, BlockedByAge, "The newest report ends on %s: senders may "+
 		"have been added since.", formatDate(r.EndAt))
-	passed := e.classes[legitimate].pass
-	block(passed < readyMessages, blockedByMessages, "Only %s of legitimate senders passed, of %d that are needed to see "+
+	passed := e.classes[Legitimate].pass
+	block(passed < readyMessages, BlockedByMessages, "Only %s of legitimate senders passed, of %d that are needed to see "+
 		"those that rarely write.", countMessages(passed), readyMessages)
-	block(e.namesMatter, blockedByNames, "Names of sources in reverse DNS could not be looked up.")
-	block(e.incomplete(), blockedByParts, "Parts of the reports could not be read.")
-	block(e.loneSource() != "", blockedByLone, "All mail that looks forged is from one source, %s, which may be your own.",
+	block(e.namesMatter, BlockedByNames, "Names of sources in reverse DNS could not be looked up.")
+	block(e.incomplete(), BlockedByParts, "Parts of the reports could not be read.")
+	block(e.loneSource() != "", BlockedByLone, "All mail that looks forged is from one source, %s, which may be your own.",
 		e.loneSource())
 	if again := r.BeginAt.Add(time.Duration(r.DaysNeeded) * day); r.Days < r.DaysNeeded && r.Days > 0 &&
 		again.After(e.began) {
@@ -173,7 +173,7 @@ func (e *evidence) hasCrediblePeriod(r *Report) bool {
 func (e *evidence) rhythms() []Rhythm {
 	on := map[string]map[time.Time]bool{}
 	for _, s := range e.topSources {
-		if s.class != legitimate || s.pass == 0 {
+		if s.class != Legitimate || s.pass == 0 {
 			continue
 		}
 		name := s.senderName()

@@ -31,12 +31,12 @@ func TestNotReadyWhereOwnMailMayFail(t *testing.T) {
 	}
 	first := rowXML("198.51.100.5 900 none fail fail example.com", "spf example.com softfail")
 	a := analyze(t, feedbackXML(pNone, first))
-	require.Equal(t, reasonUnauthenticated, a.Sources[0].Reason, "a domain that is not set up yet")
-	require.Equal(t, unknownSource, analyze(t, feedbackXML(pReject, first)).Sources[0].Classification)
+	require.Equal(t, ReasonUnauthenticated, a.Sources[0].Reason, "a domain that is not set up yet")
+	require.Equal(t, UnknownSource, analyze(t, feedbackXML(pReject, first)).Sources[0].Classification)
 	signed := rowXML("198.51.100.5 900 none fail fail example.com", "dkim example.com s1 fail", "spf example.com fail")
-	require.Equal(t, reasonBrokenSignature, analyze(t, feedbackXML(pNone, signed)).Sources[0].Reason, "nothing to tell the selector by")
+	require.Equal(t, ReasonBrokenSignature, analyze(t, feedbackXML(pNone, signed)).Sources[0].Reason, "nothing to tell the selector by")
 	server := rowXML("198.51.100.5 900 none pass fail example.com", "dkim example.com s1 pass", "spf example.com softfail")
-	require.Equal(t, reasonDKIM, analyze(t, feedbackXML(pNone, server)).Sources[0].Reason, "the only source is no forwarder")
+	require.Equal(t, ReasonDKIM, analyze(t, feedbackXML(pNone, server)).Sources[0].Reason, "the only source is no forwarder")
 }
 
 // Rejected mail is not reported as delivered, whatever the policy was.
@@ -59,7 +59,7 @@ func TestStrictAlignmentAdvice(t *testing.T) {
 func TestInternationalNames(t *testing.T) {
 	a := analyze(t, feedbackWith(testMetadata, `<domain>xn--bcher-kva.example</domain><p>none</p>`,
 		rowXML("192.0.2.1 10 none pass pass Bücher.example", "dkim xn--bcher-kva.example s pass", "spf BÜCHER.example pass")))
-	require.Equal(t, legitimate, a.Sources[0].Classification)
+	require.Equal(t, Legitimate, a.Sources[0].Classification)
 	require.Equal(t, []string{"xn--bcher-kva.example"}, a.Sources[0].HeaderFrom)
 	require.Equal(t, "xn--bcher-kva.example", a.Sources[0].SPF[0].Domain)
 	require.NotContains(t, codesOf(a), diag.Code("dmarc.report.domain.foreign"))

@@ -107,10 +107,10 @@ type Disposition string
 
 // The dispositions (RFC 7489 appendix C, RFC 9990 section 3.1.1.8).
 const (
-	dispositionNone       Disposition = "none"
-	dispositionPass       Disposition = "pass" // RFC 9990: the messages passed, and no policy was applied
-	dispositionQuarantine Disposition = "quarantine"
-	dispositionReject     Disposition = "reject"
+	DispositionNone       Disposition = "none"
+	DispositionPass       Disposition = "pass" // RFC 9990: the messages passed, and no policy was applied
+	DispositionQuarantine Disposition = "quarantine"
+	DispositionReject     Disposition = "reject"
 )
 
 // A Result is that of DKIM or SPF, or of their part in the DMARC evaluation.
@@ -118,14 +118,14 @@ type Result string
 
 // The results (RFC 8601 sections 2.7.1 and 2.7.2); the DMARC evaluation has only pass and fail.
 const (
-	pass      Result = "pass"
-	fail      Result = "fail"
-	none      Result = "none"
-	neutral   Result = "neutral"
-	softFail  Result = "softfail"
-	policyBad Result = "policy" // DKIM: a signature that the receiver did not accept
-	tempError Result = "temperror"
-	permError Result = "permerror"
+	ResultPass      Result = "pass"
+	ResultFail      Result = "fail"
+	ResultNone      Result = "none"
+	ResultNeutral   Result = "neutral"
+	ResultSoftFail  Result = "softfail"
+	ResultPolicyBad Result = "policy" // DKIM: a signature that the receiver did not accept
+	ResultTempError Result = "temperror"
+	ResultPermError Result = "permerror"
 )
 
 // A Scope is the identity that SPF was checked for.
@@ -133,21 +133,21 @@ type Scope string
 
 // The scopes; RFC 9990 has only mfrom.
 const (
-	scopeHELO     Scope = "helo"
-	scopeMailFrom Scope = "mfrom"
+	ScopeHELO     Scope = "helo"
+	ScopeMailFrom Scope = "mfrom"
 )
 
 // An OverrideType is the kind of an Override.
 type OverrideType string
 
 const (
-	overrideForwarded   OverrideType = "forwarded"         // RFC 7489
-	overrideSampledOut  OverrideType = "sampled_out"       // RFC 7489: spared by pct
-	overrideForwarder   OverrideType = "trusted_forwarder" // a forwarder that the receiver knows
-	overrideMailingList OverrideType = "mailing_list"
-	overrideLocal       OverrideType = "local_policy"
-	overrideTestMode    OverrideType = "policy_test_mode" // RFC 9990: spared by t=y
-	overrideOther       OverrideType = "other"
+	OverrideForwarded   OverrideType = "forwarded"         // RFC 7489
+	OverrideSampledOut  OverrideType = "sampled_out"       // RFC 7489: spared by pct
+	OverrideForwarder   OverrideType = "trusted_forwarder" // a forwarder that the receiver knows
+	OverrideMailingList OverrideType = "mailing_list"
+	OverrideLocal       OverrideType = "local_policy"
+	OverrideTestMode    OverrideType = "policy_test_mode" // RFC 9990: spared by t=y
+	OverrideOther       OverrideType = "other"
 )
 
 // The limits of Read. A file of more than MaxSent bytes is a [LimitError], and so is one that expands to more than 100
@@ -243,19 +243,19 @@ func (b *builder) finish() {
 	r := b.report
 	if !b.ended && (len(b.stack) > 0 || b.cut) {
 		r.Truncated = true
-		b.fault(truncated, b.path(), nil)
+		b.fault(FaultTruncated, b.path(), nil)
 		if b.inRecord {
 			r.Records++ // begun, but not passed on
 			b.inRecord = false
 		}
 	} else if len(b.stack) > 0 {
-		b.fault(malformed, b.path(), nil) // around the report, which is whole
+		b.fault(FaultMalformed, b.path(), nil) // around the report, which is whole
 	}
 	if b.scan.err != nil {
 		b.fault(Damaged, "", nil)
 	}
 	if !b.has.feedback {
-		b.fault(missing, "feedback", nil)
+		b.fault(FaultMissing, "feedback", nil)
 	}
 	b.stack = nil
 	b.require("report_metadata/org_name", r.Metadata.Organization)
@@ -270,6 +270,6 @@ func (b *builder) finish() {
 	b.require("policy_published/domain", r.Policy.Domain)
 	b.require("policy_published/p", r.Policy.Policy)
 	if r.Records == 0 {
-		b.fault(missing, "record", nil)
+		b.fault(FaultMissing, "record", nil)
 	}
 }

@@ -31,39 +31,39 @@ var formatRules = rule.Rules[*evidence]{
 	faultRule("dmarc.report.count.invalid", diag.Warning, "Records without a usable count",
 		"Every record has a count", "RFC 9990 section 3.1.1.8",
 		"Tell the receiver. The records are left out of all totals, because it is unknown how many messages they represent.",
-		"Records are left out because their count is not a number of messages", nil, badCount),
+		"Records are left out because their count is not a number of messages", nil, FaultBadCount),
 	faultRule("dmarc.report.address.invalid", diag.Warning, "Invalid source_ip: not an IP address",
 		"Every source_ip is an IP address", "RFC 9990 section 3.1.1.8",
 		"Tell the receiver. The messages are counted, but where they came from is not known.",
-		"The element source_ip of some records is not a valid IP address", nil, badAddress),
+		"The element source_ip of some records is not a valid IP address", nil, FaultBadAddress),
 	faultRule("dmarc.report.xml.encoding", diag.Warning, "Characters that are not UTF-8",
 		"The characters are in the declared encoding", "RFC 9990 section 3.1.1",
 		"Tell the receiver. Numbers and addresses are not affected; names may show a wrong letter.",
 		"The file has bytes that are not valid in its character encoding, which is UTF-8 unless it declares "+
-			"another", nil, badEncoding),
+			"another", nil, FaultBadEncoding),
 	faultRule("dmarc.report.xml.malformed", diag.Warning, "XML that is not well-formed", "The XML is well-formed",
 		"RFC 9990 section 3.1.1", "Tell the receiver: other tools refuse the file. What could be read is shown.",
-		"The XML is not well-formed", nil, malformed, badEntity, badChar, doctype),
+		"The XML is not well-formed", nil, FaultMalformed, FaultBadEntity, FaultBadChar, FaultDoctype),
 	faultRule("dmarc.report.metadata.missing", diag.Warning, "Required metadata missing",
 		"The metadata is complete", "RFC 9990 section 3.1.1.3",
 		"Tell the receiver. Without its name and a report ID, duplicates cannot be recognized.",
-		"The metadata lacks required elements", inSection("report_metadata"), missing),
+		"The metadata lacks required elements", inSection("report_metadata"), FaultMissing),
 	faultRule("dmarc.report.policy.missing", diag.Warning, "Published policy incomplete",
 		"The published policy is complete", "RFC 9990 section 3.1.1.5",
 		"Look the record up with dmarc/lookup: the report does not say what the receiver found.",
-		"The section policy_published lacks required elements", inSection("policy_published"), missing),
+		"The section policy_published lacks required elements", inSection("policy_published"), FaultMissing),
 	faultRule("dmarc.report.record.missing", diag.Warning, "Records with missing elements",
 		"The records are complete", "RFC 9990 section 3.1.1.7",
 		"Tell the receiver. What is missing was worked out from the other elements where that is possible.",
-		"Records lack required elements", inRecords, missing),
+		"Records lack required elements", inRecords, FaultMissing),
 	faultRule("dmarc.report.value.invalid", diag.Warning, "Values that the format does not define",
 		"All values are defined by the format", "RFC 9990 section 3.1.1",
 		"Tell the receiver. The values are shown as sent, and none of them counts as a pass.",
-		"The report has values that the format does not define", nil, badValue, repeated),
+		"The report has values that the format does not define", nil, FaultBadValue, FaultRepeated),
 	faultRule("dmarc.report.value.cut", diag.Info, "Values cut short or left out", "No value had to be cut",
 		"RFC 9990 section 3.1.3", "Ignore this where only totals matter: counts are not affected.",
 		"Some values are longer or more than are kept here", func(element string) bool { return element != "record" },
-		tooLong, tooMany),
+		FaultTooLong, FaultTooMany),
 	{
 		Code: "dmarc.report.records.limit", Severity: diag.Warning, Ref: "RFC 9990 section 3.1.1.7",
 		Title: "More records than are read", Requirement: "All records are read",
@@ -136,7 +136,7 @@ func faultText(f *Fault) string {
 	if f.Element != "" {
 		text = f.Element + " " + text
 	}
-	if p.Line > 0 && f.Kind != missing {
+	if p.Line > 0 && f.Kind != FaultMissing {
 		text += fmt.Sprintf(" in line %d", p.Line)
 	}
 	if f.Count > 1 {
@@ -147,12 +147,13 @@ func faultText(f *Fault) string {
 
 // kindText describes the kinds of faults in a few words. Kinds without an entry are described by their value.
 var kindText = map[Kind]string{
-	malformed: "has broken markup", badEntity: "has an unknown entity", badChar: "has a control character",
-	badEncoding: "has bytes in another encoding", doctype: "has a document type declaration",
-	Damaged:  "its end or checksum is wrong",
-	repeated: "appears more than once", tooLong: "is too long",
-	tooMany: "appears too often", empty: "is empty", unknown: "is unknown", misplaced: "is in the wrong place",
-	oldName: "has the name of a draft", missing: "is missing",
+	FaultMalformed: "has broken markup", FaultBadEntity: "has an unknown entity", FaultBadChar: "has a control character",
+	FaultBadEncoding: "has bytes in another encoding", FaultDoctype: "has a document type declaration",
+	Damaged:       "its end or checksum is wrong",
+	FaultRepeated: "appears more than once", FaultTooLong: "is too long",
+	FaultTooMany: "appears too often", FaultEmpty: "is empty", FaultUnknown: "is unknown",
+	FaultMisplaced: "is in the wrong place",
+	FaultOldName:   "has the name of a draft", FaultMissing: "is missing",
 }
 
 // fileRules concern the type of the file. If it is not a report, one of them fails, and nothing else is judged.

@@ -17,7 +17,7 @@ var mailRules = rule.Rules[*evidence]{{
 	Advice: "Fix these sources now, as the findings about them say: usually they lack DKIM signing with your domain. " +
 		"If that takes days, publish p=none until it is done.",
 	When: hasOwnSenders, Fails: func(e *evidence) rule.Failures {
-		n := e.classes[legitimate].affected
+		n := e.classes[Legitimate].affected
 		return rule.FailIf(n > 0, "%s of legitimate sources failed DMARC and did not reach the inbox: %s.",
 			e.messages(n), e.affectedNames())
 	},
@@ -90,7 +90,7 @@ var mailRules = rule.Rules[*evidence]{{
 		"else that changes the message.",
 	When: hasOwnSenders, Fails: func(e *evidence) rule.Failures {
 		c := &e.sums.oddities.broken
-		return rule.FailIf(c.total*100 > e.classes[legitimate].messages*maxStrayPercent,
+		return rule.FailIf(c.total*100 > e.classes[Legitimate].messages*maxStrayPercent,
 			"%s came from servers that the SPF record lists, with a signature of the domain that failed: "+
 				"%s.", e.messages(c.total), listKeys(c))
 	},
@@ -113,7 +113,7 @@ var mailRules = rule.Rules[*evidence]{{
 	Advice: "Find out whether any of them is yours: look the addresses up, ask marketing, sales, support and HR, and " +
 		"compare reports of several days and receivers. Set up DKIM signing with your domain for what is.",
 	Fails: func(e *evidence) rule.Failures {
-		n := e.classes[unknownSource].failed()
+		n := e.classes[UnknownSource].failed()
 		if n == 0 {
 			return nil
 		}
@@ -126,16 +126,16 @@ var mailRules = rule.Rules[*evidence]{{
 		return rule.Failures{f}
 	},
 	Partly: func(e *evidence) float64 {
-		return 1 - float64(e.classes[unknownSource].failed())/float64(e.sums.totals.MessageCount)
+		return 1 - float64(e.classes[UnknownSource].failed())/float64(e.sums.totals.MessageCount)
 	},
 }, {
 	Code: "dmarc.report.forwarding.blocked", Severity: diag.Warning, Ref: "RFC 9989 section 7.4",
 	Title: "Forwarded mail was quarantined or rejected", Requirement: "No forwarded mail was quarantined or rejected",
 	Advice: "Sign all mail with DKIM, so that it passes when it is forwarded unchanged. If your users post to mailing " +
 		"lists, which change messages, do not publish p=reject.",
-	When: func(e *evidence) bool { return e.classes[forwarding].messages > 0 },
+	When: func(e *evidence) bool { return e.classes[Forwarding].messages > 0 },
 	Fails: func(e *evidence) rule.Failures {
-		n := e.classes[forwarding].affected
+		n := e.classes[Forwarding].affected
 		return rule.FailIf(n > 0, "%s came through forwarders or mailing lists, failed DMARC, and did not reach the inbox.",
 			e.messages(n))
 	},
@@ -146,12 +146,12 @@ var mailRules = rule.Rules[*evidence]{{
 	Advice: "Sign this mail with DKIM for your domain: when it is forwarded, SPF fails, and only a signature lets it " +
 		"pass.",
 	When: hasPassed, Fails: func(e *evidence) rule.Failures {
-		own := e.classes[legitimate]
+		own := e.classes[Legitimate]
 		return rule.FailIf(own.dkim < own.pass, "%s of legitimate sources passed without an aligned "+
 			"signature.", e.messages(own.pass-own.dkim))
 	},
 	Partly: func(e *evidence) float64 {
-		return float64(e.classes[legitimate].dkim) / float64(e.classes[legitimate].pass)
+		return float64(e.classes[Legitimate].dkim) / float64(e.classes[Legitimate].pass)
 	},
 }, {
 	Code: "dmarc.report.spf.coverage", Severity: diag.Info, Weight: 5, Category: factorCoverage,
@@ -160,12 +160,12 @@ var mailRules = rule.Rules[*evidence]{{
 	Advice: "Use a return path in your domain where the sender offers that. Where it does not, nothing is lost: DMARC " +
 		"needs one of the two.",
 	When: hasPassed, Fails: func(e *evidence) rule.Failures {
-		own := e.classes[legitimate]
+		own := e.classes[Legitimate]
 		return rule.FailIf(own.spf < own.pass, "%s of legitimate sources passed without aligned "+
 			"SPF.", e.messages(own.pass-own.spf))
 	},
 	Partly: func(e *evidence) float64 {
-		return float64(e.classes[legitimate].spf) / float64(e.classes[legitimate].pass)
+		return float64(e.classes[Legitimate].spf) / float64(e.classes[Legitimate].pass)
 	},
 }, {
 	Code: "dmarc.report.forwarding.seen", Severity: diag.Info, Ref: "RFC 9989 section 7.4",
@@ -175,18 +175,18 @@ var mailRules = rule.Rules[*evidence]{{
 	Fails: (*evidence).forwardingSeen,
 }}
 
-func hasOwnSenders(e *evidence) bool { return e.classes[legitimate].messages+e.serviceTotal() > 0 }
+func hasOwnSenders(e *evidence) bool { return e.classes[Legitimate].messages+e.serviceTotal() > 0 }
 
 // serviceTotal is the mail of known services without passing mail.
-func (e *evidence) serviceTotal() int64 { return e.classes[unlisted].messages - e.unlisted.total }
+func (e *evidence) serviceTotal() int64 { return e.classes[Unlisted].messages - e.unlisted.total }
 
 // isRelaxed reports whether a source fails for more than strict alignment, of which another finding tells.
 func isRelaxed(s *sender) bool { return !s.strictOnly }
 
-func hasPassed(e *evidence) bool { return e.classes[legitimate].pass > 0 }
+func hasPassed(e *evidence) bool { return e.classes[Legitimate].pass > 0 }
 
 func legitimateShare(e *evidence) float64 {
-	own := e.classes[legitimate]
+	own := e.classes[Legitimate]
 	return float64(own.pass) / float64(max(1, own.messages+e.serviceTotal()))
 }
 
@@ -259,14 +259,14 @@ func (e *evidence) unknownText(failed int64) string {
 	if e.gateways.total > 0 {
 		text += fmt.Sprintf(" Mail gateways among them: %s.", listKeys(&e.gateways))
 	}
-	if n := e.classes[unknownSource].affected; n > 0 {
+	if n := e.classes[UnknownSource].affected; n > 0 {
 		text += fmt.Sprintf(" Quarantined or rejected: %s.", countMessages(n))
 	}
 	return text
 }
 
 func (e *evidence) forwardingSeen() rule.Failures {
-	sum := e.classes[forwarding]
+	sum := e.classes[Forwarding]
 	if sum.messages == 0 {
 		return nil
 	}

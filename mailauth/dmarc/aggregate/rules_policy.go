@@ -21,7 +21,7 @@ var policyRules = rule.Rules[*evidence]{{
 		"are that fail, and set up those of your own, before you enforce a policy.",
 	When: func(e *evidence) bool { return !isEnforced(e) },
 	Fails: func(e *evidence) rule.Failures {
-		s := e.classes[spoofing]
+		s := e.classes[Spoofing]
 		return rule.FailIf(s.messages > s.affected, "%s used %s without being authenticated as it, from %s: %s. With "+
 			"p=none, receivers deliver such mail.",
 			e.messages(s.messages-s.affected), e.domain(), phrase.Count(int64(s.sources), "source"), listKeys(&e.spoofers))
@@ -31,14 +31,14 @@ var policyRules = rule.Rules[*evidence]{{
 	Title: "Spoofed mail was delivered in spite of the policy", Requirement: "The policy was applied to spoofed mail",
 	Advice: "Once all legitimate services pass, publish a policy that covers all mail: no weaker sp or np, no pct " +
 		"below 100, no t=y. What receivers spare by their own decision cannot be changed.",
-	When: func(e *evidence) bool { return isEnforced(e) && e.classes[spoofing].messages > 0 },
+	When: func(e *evidence) bool { return isEnforced(e) && e.classes[Spoofing].messages > 0 },
 	Fails: func(e *evidence) rule.Failures {
-		n := e.classes[spoofing].delivered
+		n := e.classes[Spoofing].delivered
 		return rule.FailIf(n > 0, "%s used %s without being authenticated as it and reached the inbox.%s", e.messages(n),
 			e.domain(), e.overriddenText())
 	},
 	Partly: func(e *evidence) float64 {
-		s := e.classes[spoofing]
+		s := e.classes[Spoofing]
 		return 1 - float64(s.delivered)/float64(max(1, s.messages))
 	},
 }, {
@@ -218,7 +218,7 @@ func (e *evidence) overriddenText() string {
 	}
 	text := fmt.Sprintf(" Mail that failed and was delivered named %s in the From field.", listKeys(&odd.overridden))
 	reasons := map[OverrideType]string{
-		overrideSampledOut: "pct below 100", overrideTestMode: "test mode", overrideLocal: "local policy of the receiver",
+		OverrideSampledOut: "pct below 100", OverrideTestMode: "test mode", OverrideLocal: "local policy of the receiver",
 	}
 	for _, why := range odd.overrideReasons.sorted() {
 		if reason := reasons[why.key]; reason != "" {

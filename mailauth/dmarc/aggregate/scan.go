@@ -117,7 +117,7 @@ func (s *scanner) tag(b []byte) {
 		s.builder.cut = true // the file ends inside the tag
 		s.pos = s.end
 	case n == 0:
-		s.builder.fault(malformed, s.builder.path(), b[:min(len(b), 40)])
+		s.builder.fault(FaultMalformed, s.builder.path(), b[:min(len(b), 40)])
 		s.builder.chars(b[:1], false)
 		s.pos++
 	case closing:
@@ -216,7 +216,7 @@ func (s *scanner) declaration(b []byte) {
 	case len(b) >= 9 && bytes.EqualFold(b[:9], []byte("<!DOCTYPE")):
 		// Its entities are not read, so none can grow.
 		i := bytes.IndexAny(b, "[>")
-		s.builder.fault(doctype, "", b[:min(len(b), 40)])
+		s.builder.fault(FaultDoctype, "", b[:min(len(b), 40)])
 		if i > 0 && b[i] == '[' {
 			s.pos += i
 			s.until("]", nothing)

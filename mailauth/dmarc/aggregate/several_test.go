@@ -135,10 +135,10 @@ func TestVolumeThatFollows(t *testing.T) {
 		}
 		return ""
 	}
-	require.Equal(t, reasonSameDays, reason(90, 96, 101, 92, 95, 3, 2))
-	require.Equal(t, reasonUnauthenticated, reason(5, 3, 6, 4, 5, 90, 85), "it works on weekends")
-	require.Equal(t, reasonUnauthenticated, reason(50, 50, 50, 50, 50, 50, 50))
-	require.Equal(t, reasonUnauthenticated, reason(90))
+	require.Equal(t, ReasonSameDays, reason(90, 96, 101, 92, 95, 3, 2))
+	require.Equal(t, ReasonUnauthenticated, reason(5, 3, 6, 4, 5, 90, 85), "it works on weekends")
+	require.Equal(t, ReasonUnauthenticated, reason(50, 50, 50, 50, 50, 50, 50))
+	require.Equal(t, ReasonUnauthenticated, reason(90))
 }
 
 // A domain is ready only if what would be lost is named and small (issue 19).

@@ -37,7 +37,7 @@ func (b *builder) internText(s string) string {
 func (b *builder) value(path string) []byte {
 	text := bytes.TrimSpace(b.text)
 	if b.overrun {
-		b.fault(tooLong, path, text)
+		b.fault(FaultTooLong, path, text)
 	}
 	plain := true
 	for _, c := range text {
@@ -73,7 +73,7 @@ func (b *builder) cleaned(path string, text []byte) []byte {
 		return r
 	}, string(text))
 	if bad {
-		b.fault(badChar, path, []byte(clean))
+		b.fault(FaultBadChar, path, []byte(clean))
 	}
 	return bytes.TrimSpace([]byte(strings.Join(strings.Fields(clean), " ")))
 }
@@ -83,12 +83,12 @@ func (b *builder) cleaned(path string, text []byte) []byte {
 func (b *builder) decode(path string, text []byte) []byte {
 	charset := b.charset()
 	if charset == nil {
-		b.fault(badEncoding, path, text)
+		b.fault(FaultBadEncoding, path, text)
 		charset = charmap.Windows1252
 	}
 	decoded, err := charset.NewDecoder().Bytes(text)
 	if err != nil {
-		b.fault(badEncoding, path, text)
+		b.fault(FaultBadEncoding, path, text)
 		return bytes.ToValidUTF8(text, []byte("\ufffd"))
 	}
 	return decoded
@@ -124,7 +124,7 @@ func (b *builder) unescape(text []byte) {
 		text = text[i:]
 		end := bytes.IndexByte(text[:min(len(text), maxEntity)], ';')
 		if end < 0 {
-			b.fault(malformed, b.path(), text)
+			b.fault(FaultMalformed, b.path(), text)
 			b.text, text = append(b.text, '&'), text[1:]
 			continue
 		}
@@ -134,7 +134,7 @@ func (b *builder) unescape(text []byte) {
 		} else if r, ok := character(name); ok {
 			b.text = utf8.AppendRune(b.text, r)
 		} else {
-			b.fault(badEntity, b.path(), text[:end+1])
+			b.fault(FaultBadEntity, b.path(), text[:end+1])
 			b.text = append(b.text, text[:end+1]...)
 		}
 		text = text[end+1:]

@@ -55,8 +55,8 @@ func TestReadExcess(t *testing.T) {
 	require.Equal(t, maxRecords, r.Read)
 	require.True(t, r.Excess)
 	for _, f := range r.Faults {
-		if f.Kind == tooMany {
-			require.Equal(t, Fault{tooMany, "record", 7, f.Places}, f)
+		if f.Kind == FaultTooMany {
+			require.Equal(t, Fault{FaultTooMany, "record", 7, f.Places}, f)
 		}
 	}
 }

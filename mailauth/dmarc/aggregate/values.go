@@ -52,7 +52,7 @@ func (b *builder) keep(l *leaf, value string) {
 	}
 	target := l.target(b)
 	if *target != "" {
-		b.fault(repeated, l.path, []byte(value))
+		b.fault(FaultRepeated, l.path, []byte(value))
 		return
 	}
 	*target = value
@@ -67,7 +67,7 @@ func (b *builder) readDomain(l *leaf, text []byte) {
 		name = name[1 : len(name)-1]
 	}
 	if i := bytes.LastIndexByte(name, '@'); i >= 0 {
-		b.fault(oddValue, l.path, text)
+		b.fault(FaultOddValue, l.path, text)
 		name = name[i+1:]
 	}
 	if string(name) == "<>" {
@@ -113,9 +113,9 @@ func (b *builder) readWord(l *leaf, text []byte) {
 	} else if other := strings.ReplaceAll(value, "-", "_"); slices.Contains(l.vocabulary.defined, other) {
 		value = other
 	}
-	kind := badValue
+	kind := FaultBadValue
 	if slices.Contains(l.vocabulary.defined, value) {
-		kind = oddValue
+		kind = FaultOddValue
 	}
 	b.fault(kind, l.path, text)
 	b.keep(l, value)
@@ -126,7 +126,7 @@ func (b *builder) readError(l *leaf, text []byte) {
 	switch {
 	case len(text) == 0:
 	case len(*errors) == maxErrors, b.capacity.errors == 0:
-		b.fault(tooMany, l.path, text)
+		b.fault(FaultTooMany, l.path, text)
 	default:
 		b.capacity.errors--
 		*errors = append(*errors, b.intern(text))
@@ -136,7 +136,7 @@ func (b *builder) readError(l *leaf, text []byte) {
 // readCount reads the number of messages: digits, and what else can only mean a whole number.
 func (b *builder) readCount(l *leaf, text []byte) {
 	if b.counted {
-		b.fault(repeated, l.path, text)
+		b.fault(FaultRepeated, l.path, text)
 		return
 	}
 	if len(text) == 0 {
@@ -146,11 +146,11 @@ func (b *builder) readCount(l *leaf, text []byte) {
 	b.counted = true
 	switch {
 	case !ok || n < 0 || n > maxCount:
-		b.fault(badCount, l.path, text)
+		b.fault(FaultBadCount, l.path, text)
 		b.countInvalid = true
 		return
 	case odd:
-		b.fault(oddValue, l.path, text)
+		b.fault(FaultOddValue, l.path, text)
 	}
 	b.rec.Count = n
 }
@@ -175,13 +175,13 @@ func (b *builder) readPercentage(l *leaf, text []byte) {
 	n, odd, ok := wholeNumber(bytes.TrimSuffix(text, []byte("%")))
 	switch {
 	case !ok || n < 0 || n > 100:
-		b.fault(badValue, l.path, text)
+		b.fault(FaultBadValue, l.path, text)
 		return
 	case odd || text[len(text)-1] == '%':
-		b.fault(oddValue, l.path, text)
+		b.fault(FaultOddValue, l.path, text)
 	}
 	if b.report.Policy.Percentage != nil {
-		b.fault(repeated, l.path, text)
+		b.fault(FaultRepeated, l.path, text)
 		return
 	}
 	percentage := int(n)
@@ -195,7 +195,7 @@ func (b *builder) readAddress(l *leaf, text []byte) {
 		return
 	}
 	if b.rec.SourceText != "" {
-		b.fault(repeated, l.path, text)
+		b.fault(FaultRepeated, l.path, text)
 		return
 	}
 	b.rec.SourceText = string(text)
@@ -209,10 +209,10 @@ func (b *builder) readAddress(l *leaf, text []byte) {
 	}
 	a, err := netip.ParseAddr(s)
 	if err != nil {
-		b.fault(badAddress, l.path, text)
+		b.fault(FaultBadAddress, l.path, text)
 		return
 	}
-	b.fault(oddValue, l.path, text)
+	b.fault(FaultOddValue, l.path, text)
 	b.rec.SourceIP = a.Unmap().WithZone("")
 }
 
@@ -226,13 +226,13 @@ func (b *builder) readTime(l *leaf, text []byte, target *time.Time) {
 	t, odd, ok := parseTime(string(text))
 	switch {
 	case !ok:
-		b.fault(badValue, l.path, text)
+		b.fault(FaultBadValue, l.path, text)
 		return
 	case !target.IsZero():
-		b.fault(repeated, l.path, text)
+		b.fault(FaultRepeated, l.path, text)
 		return
 	case odd:
-		b.fault(oddValue, l.path, text)
+		b.fault(FaultOddValue, l.path, text)
 	}
 	*target = t
 }

@@ -126,15 +126,15 @@ func share(part, whole int64) string { return fmt.Sprintf("%d%%", int(percent(pa
 
 func (s *Source) mark() view.Mark {
 	switch {
-	case s.Classification == spoofing && s.Dispositions.None > 0:
+	case s.Classification == Spoofing && s.Dispositions.None > 0:
 		return view.Warning
-	case s.Classification == spoofing:
+	case s.Classification == Spoofing:
 		return view.None
 	case s.PassCount == s.MessageCount:
 		return view.Good
-	case s.Classification == unknownSource:
+	case s.Classification == UnknownSource:
 		return view.Unknown
-	case s.Classification == forwarding:
+	case s.Classification == Forwarding:
 		return view.Info
 	}
 	return view.Error

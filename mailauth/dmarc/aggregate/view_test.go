@@ -11,11 +11,11 @@ import (
 // Similar addresses of one service are one bar with the sum of their messages; the largest comes first.
 func TestBars(t *testing.T) {
 	r := Analysis{Sources: []Source{
-		{SourceIP: netip.MustParseAddr("192.0.2.1"), MessageCount: 50, PassCount: 50, Classification: legitimate},
-		{SourceIP: netip.MustParseAddr("192.0.2.2"), MessageCount: 40, PassCount: 39, Classification: legitimate, Service: "Post"},
-		{SourceText: "::g", MessageCount: 30, Classification: spoofing, Dispositions: Dispositions{Reject: 30}},
-		{SourceIP: netip.MustParseAddr("192.0.2.3"), MessageCount: 20, PassCount: 20, Classification: legitimate, Service: "Post"},
-		{MessageCount: 3, Classification: unknownSource},
+		{SourceIP: netip.MustParseAddr("192.0.2.1"), MessageCount: 50, PassCount: 50, Classification: Legitimate},
+		{SourceIP: netip.MustParseAddr("192.0.2.2"), MessageCount: 40, PassCount: 39, Classification: Legitimate, Service: "Post"},
+		{SourceText: "::g", MessageCount: 30, Classification: Spoofing, Dispositions: Dispositions{Reject: 30}},
+		{SourceIP: netip.MustParseAddr("192.0.2.3"), MessageCount: 20, PassCount: 20, Classification: Legitimate, Service: "Post"},
+		{MessageCount: 3, Classification: UnknownSource},
 	}}
 	var v view.View
 	r.draw(&v)

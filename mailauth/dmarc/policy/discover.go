@@ -18,11 +18,11 @@ type Method string
 // The methods.
 const (
 	TreeWalk         Method = "tree_walk" // RFC 9989 section 4.10
-	publicSuffixList Method = "psl"       // RFC 7489 section 3.2
+	PublicSuffixList Method = "psl"       // RFC 7489 section 3.2
 )
 
 // Values lists the methods.
-func (Method) Values() []string { return kit.Values(TreeWalk, publicSuffixList) }
+func (Method) Values() []string { return kit.Values(TreeWalk, PublicSuffixList) }
 
 // An Origin is the place of the record that applies to a domain.
 type Origin string
@@ -128,7 +128,7 @@ func (d *Discovery) byWalk() View {
 // byList is policy discovery of RFC 7489 section 6.6.3. In contrast to the walk, several records at the domain
 // itself end it.
 func byList(l *lookups, domain string) View {
-	v := View{Method: publicSuffixList, Organizational: PublicSuffixOrganizational(domain)}
+	v := View{Method: PublicSuffixList, Organizational: PublicSuffixOrganizational(domain)}
 	own, org := l.step(domain), l.step(v.Organizational)
 	switch {
 	case own.Record != nil:

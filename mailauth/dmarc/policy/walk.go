@@ -35,13 +35,13 @@ type Outcome string
 const (
 	Recorded Outcome = "record"    // there is one record, and the walk continues
 	Stopped  Outcome = "stop"      // there is one record, and its psd tag ends the walk
-	noRecord Outcome = "no_record" // there is no record
+	NoRecord Outcome = "no_record" // there is no record
 	Skipped  Outcome = "skipped"   // several records, of which none counts, or a name too long to be looked up
 	Failed   Outcome = "unknown"   // the servers did not answer
 )
 
 // Values lists the outcomes.
-func (Outcome) Values() []string { return kit.Values(Recorded, Stopped, noRecord, Skipped, Failed) }
+func (Outcome) Values() []string { return kit.Values(Recorded, Stopped, NoRecord, Skipped, Failed) }
 
 // A Step is one place where a walk looks for a record.
 type Step struct {
@@ -204,7 +204,7 @@ func (l *lookups) step(domain string) Step {
 	s.Found = Format.Find(s.Answer.Records)
 	switch len(s.Found.Records) {
 	case 0:
-		s.Outcome = noRecord
+		s.Outcome = NoRecord
 	case 1:
 		record := Read(s.Found.List)
 		s.Record, s.Outcome = &record, Recorded

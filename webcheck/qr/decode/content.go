@@ -15,19 +15,19 @@ type ContentType string
 // The content types.
 const (
 	URL   ContentType = "url"
-	wiFi  ContentType = "wifi"
-	vCard ContentType = "vcard" // also MECARD and BIZCARD
-	email ContentType = "email"
-	tel   ContentType = "tel"
-	sms   ContentType = "sms"
-	geo   ContentType = "geo"
-	otp   ContentType = "otp"
-	plain ContentType = "text"
+	WiFi  ContentType = "wifi"
+	VCard ContentType = "vcard" // also MECARD and BIZCARD
+	Email ContentType = "email"
+	Tel   ContentType = "tel"
+	SMS   ContentType = "sms"
+	Geo   ContentType = "geo"
+	OTP   ContentType = "otp"
+	Text  ContentType = "text"
 )
 
 // Values lists the content types.
 func (ContentType) Values() []string {
-	return kit.Values(URL, wiFi, vCard, email, tel, sms, geo, otp, plain)
+	return kit.Values(URL, WiFi, VCard, Email, Tel, SMS, Geo, OTP, Text)
 }
 
 // Parsed has the parts of a text. Which of them are set depends on the content type.
@@ -87,33 +87,33 @@ func parse(text string) (kind ContentType, p *Parsed, fault string) {
 	switch strings.ToLower(scheme) {
 	case "wifi":
 		p, fault = parseWiFi(rest)
-		return wiFi, p, fault
+		return WiFi, p, fault
 	case "begin":
 		if strings.HasPrefix(strings.ToLower(rest), "vcard") {
 			p, fault = parseVCard(trimmed)
-			return vCard, p, fault
+			return VCard, p, fault
 		}
 	case "mecard", "bizcard":
 		p, fault = parseCard(scheme, rest)
-		return vCard, p, fault
+		return VCard, p, fault
 	case "mailto":
 		p, fault = parseMailto(rest)
-		return email, p, fault
+		return Email, p, fault
 	case "matmsg":
 		p, fault = parseMatmsg(rest)
-		return email, p, fault
+		return Email, p, fault
 	case "tel":
 		p, fault = parseTel(rest)
-		return tel, p, fault
+		return Tel, p, fault
 	case "sms", "smsto", "mms", "mmsto":
 		p, fault = parseSMS(rest)
-		return sms, p, fault
+		return SMS, p, fault
 	case "geo":
 		p, fault = parseGeo(rest)
-		return geo, p, fault
+		return Geo, p, fault
 	case "otpauth", "otpauth-migration":
 		p, fault = parseOTP(trimmed)
-		return otp, p, fault
+		return OTP, p, fault
 	case "urlto": // URLTO:title:address, of old Japanese phones
 		if _, address, ok := strings.Cut(rest, ":"); ok {
 			return parse(address)
@@ -126,17 +126,17 @@ func parse(text string) (kind ContentType, p *Parsed, fault string) {
 func parseBare(text string) (ContentType, *Parsed, string) {
 	if local, domain, ok := strings.Cut(text, "@"); ok && local != "" && strings.Contains(domain, ".") &&
 		!strings.ContainsAny(text, " \t\r\n/?<>()") && strings.Count(text, "@") == 1 {
-		return email, &Parsed{Emails: []string{text}}, ""
+		return Email, &Parsed{Emails: []string{text}}, ""
 	}
 	if len(text) > 4 && strings.EqualFold(text[:4], "www.") && !strings.ContainsAny(text, " \t\r\n") {
 		return parseURL("http://" + text)
 	}
-	return plain, nil, ""
+	return Text, nil, ""
 }
 
 func parseURL(text string) (ContentType, *Parsed, string) {
 	if strings.ContainsAny(text, " \t\r\n") {
-		return plain, nil, ""
+		return Text, nil, ""
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" {
@@ -144,13 +144,13 @@ func parseURL(text string) (ContentType, *Parsed, string) {
 		if scheme == "http" || scheme == "https" {
 			return URL, nil, "is not a URL that a browser can open"
 		}
-		return plain, nil, ""
+		return Text, nil, ""
 	}
 	if u.Host == "" && !isRisky(u.Scheme) && u.Scheme != "bitcoin" {
 		if u.Scheme == "http" || u.Scheme == "https" {
 			return URL, nil, "names no host"
 		}
-		return plain, nil, ""
+		return Text, nil, ""
 	}
 	p := &Parsed{Scheme: u.Scheme, Host: strings.ToLower(u.Hostname()), Port: u.Port(), userinfo: u.User != nil}
 	p.Host, p.HostUnicode = hostForms(p.Host)

@@ -281,14 +281,14 @@ var contentRules = rule.Rules[*evidence]{
 	each("qr.wifi.open", diag.Warning, "",
 		"Wi-Fi network is not protected", "Wi-Fi networks are protected by WPA2 or WPA3",
 		"Protect the network with WPA2 or WPA3: on open networks and with WEP, anyone nearby can read the traffic.",
-		parsedAs(wiFi, func(p *Parsed) string {
+		parsedAs(WiFi, func(p *Parsed) string {
 			return view.TextIf(p.Security == "nopass" || p.Security == "WEP", "joins the Wi-Fi network "+phrase.Quote(p.SSID)+
 				" without encryption that protects")
 		})),
 	each("qr.wifi.password", diag.Info, "",
 		"Wi-Fi password can be read by anyone who sees the code", "No code holds a Wi-Fi password",
 		"Use it for a guest network only, and change the password if a picture of the code gets out.",
-		parsedAs(wiFi, func(p *Parsed) string {
+		parsedAs(WiFi, func(p *Parsed) string {
 			return view.TextIf(
 				p.Password != "",
 				"holds the password of the Wi-Fi network "+phrase.Quote(p.SSID)+" in plain text",
@@ -297,14 +297,14 @@ var contentRules = rule.Rules[*evidence]{
 	each("qr.otp.secret", diag.Warning, "",
 		"Second factor can be copied by anyone who sees the code", "No code holds the secret of a one-time password",
 		"Treat the image as a password: delete it, and enrol anew if anyone else has seen it.",
-		parsedAs(otp, func(p *Parsed) string { return "holds the secret of " + p.account() + " in plain text" })),
+		parsedAs(OTP, func(p *Parsed) string { return "holds the secret of " + p.account() + " in plain text" })),
 }
 
 // nouns are the content types as a sentence calls them.
 var nouns = map[ContentType]string{
-	URL: "a URL", wiFi: "a Wi-Fi network", vCard: "a contact", email: "a mail", tel: "a telephone number",
-	sms: "a message",
-	geo: "a place", otp: "an account of an authenticator", plain: "a text",
+	URL: "a URL", WiFi: "a Wi-Fi network", VCard: "a contact", Email: "a mail", Tel: "a telephone number",
+	SMS: "a message",
+	Geo: "a place", OTP: "an account of an authenticator", Text: "a text",
 }
 
 func parsedAs(kind ContentType, fails func(*Parsed) string) func(*Code) string {
