@@ -46,7 +46,7 @@ func TestViewOfGeneratedCountsItsSteps(t *testing.T) {
 		n     int
 		first string
 	}{
-		{GenerateRequest{Policy: policy.Reject, Domain: domain}, 5, "Ask for a record with an address"},
+		{GenerateRequest{Policy: policy.Reject, Domain: domain}, 5, "Add an address for aggregate reports"},
 		{GenerateRequest{Policy: policy.Reject, Domain: domain, AggregateReports: []string{"d@example.com"}}, 4, "Publish p=none"},
 		{GenerateRequest{Policy: policy.Quarantine, Domain: domain, AggregateReports: []string{"d@example.net"}}, 4, "Have the owner"},
 		{GenerateRequest{Policy: policy.None, Domain: domain, AggregateReports: []string{"d@example.com"}}, 1, "Publish p=none"},

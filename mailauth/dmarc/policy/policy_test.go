@@ -91,7 +91,7 @@ func TestFaults(t *testing.T) {
 		{"p=none; rua=mailto:a@example.com mailto:b@example.com",
 			`uri: "mailto:a@example.com mailto:b@example.com" in rua has white space in it; two URIs are separated by a comma`},
 		{"p=none; rua=mailto:a@example.com!10m", `size: "mailto:a@example.com!10m" in rua has a size limit`},
-		{"p=none; rua=mailto:a@example.com,", `empty uri: there is nothing between two commas of rua, or behind the last one`},
+		{"p=none; rua=mailto:a@example.com,", `empty uri: there is nothing between two commas of rua, or after the last one`},
 		{"p=none; rua=", "uri: rua has no address"},
 		{"p=none; adkm=s", `unknown: adkm is not a tag of DMARC; "adkim" may be meant`},
 		{"p=none rua=mailto:a@example.com", `semicolon: there is no semicolon between p and rua`},
