@@ -43,8 +43,20 @@ func TestDrillSilence(t *testing.T) {
 	t.Logf("silenced questions: %d, faults: %d", asked, faulty)
 }
 
+// contradictory are scenarios whose servers contradict themselves. Without the answer that exposes a false one, the
+// false one is all that is known.
+var contradictory = map[string]string{
+	"dns-aaaa-nxdomain":                   "NXDOMAIN for AAAA of a name that has an A record",
+	"dnssec-parent-nsec-lacks-delegation": "the parent zone denies a delegation that it has",
+}
+
 // silence compares the reply to that with at most so many of its queries unanswered.
 func (r *drillRun) silence(most int) (asked int, faults []string) {
+	for scenario := range contradictory {
+		if strings.Contains(r.c.name, "/"+scenario) {
+			return 0, nil
+		}
+	}
 	r.world.Forget()
 	full := r.ask()
 	if full.status != 200 {
@@ -182,11 +194,18 @@ func (r *drillRun) lessKnown(full, less *drillReply) (faults []string) {
 	}
 	yes := full.yes()
 	for _, path := range less.yes() {
-		if !slices.Contains(yes, path) && !strings.Contains(path, "results.") {
+		if !slices.Contains(yes, path) && !strings.Contains(path, "results.") && !r.ofAnotherAddress(full, less) {
 			fail("(d) says %s", path)
 		}
 	}
 	return faults
+}
+
+// ofAnotherAddress reports whether a reply shows the certificate of another address, because the one with the worst
+// certificate did not answer; it says so.
+func (r *drillRun) ofAnotherAddress(full, less *drillReply) bool {
+	shown := func(d *drillReply) any { return d.all.(map[string]any)["address"] }
+	return r.c.ep.Path == "/certificates/ssl/check" && less.Partial && shown(full) != shown(less)
 }
 
 // symptom reports whether a finding of the whole replaces its cause, which a part reported: with complete knowledge,

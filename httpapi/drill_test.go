@@ -251,8 +251,9 @@ func (r *drillRun) fail(q question, how failing) (undo func()) {
 		} else {
 			how = servfail // no server listens there, and a connection would be something new
 		}
+		before := r.world.Behaves(q.server.String())
 		r.world.Behave(q.server.String(), map[failing]diagtest.Behaviour{servfail: diagtest.Unreachable, silence: diagtest.Hangs}[how])
-		return func() { r.world.Behave(q.server.String(), diagtest.Serves) }
+		return func() { r.world.Behave(q.server.String(), before) }
 	}
 	fault := diagtest.Fault{Rcode: dns.RcodeServerFailure}
 	if _, err := r.world.Exchange(r.t.Context(), new(dns.Msg).SetQuestion(q.name, q.qtype)); err != nil || how == silence {

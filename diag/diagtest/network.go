@@ -251,6 +251,16 @@ func (w *World) Behave(hostport string, b Behaviour) {
 	}
 }
 
+// Behaves returns the behavior that [World.Behave] has given to a TCP port.
+func (w *World) Behaves(hostport string) Behaviour {
+	for _, addr := range w.endpoints(hostport) {
+		w.net.mu.Lock()
+		defer w.net.mu.Unlock()
+		return w.net.behave[addr]
+	}
+	return Serves
+}
+
 // Drip makes a TCP port send one byte at a time, each after a pause. Zero undoes it.
 func (w *World) Drip(hostport string, pause time.Duration) {
 	for _, addr := range w.endpoints(hostport) {

@@ -3,6 +3,7 @@ package zonecheck
 import (
 	"testing"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
@@ -69,4 +70,18 @@ func TestDeniedRecords(t *testing.T) {
 	require.Equal(t, "The NSEC record of www.example.com does not list A, although ns1.example.com (192.0.2.53) "+
 		"returns A records of www.example.com.", r.Findings[0].Detail)
 	require.Equal(t, "www.example.com", r.Findings[0].Target)
+}
+
+// Whether the parent zone is signed is not known if its DS records cannot be looked up: then nothing is said of its proof.
+func TestParentSecurityUnknown(t *testing.T) {
+	r := play(t, func(s *stage) {
+		s.serve(goodZone)
+		s.Sign("com", diagtest.Signing{Broken: []diagtest.Broken{{Fault: diagtest.DenialMissing}}})
+		s.FaultEverywhere("com.", dns.TypeDS, diagtest.Fault{Rcode: dns.RcodeServerFailure})
+	})
+	require.Empty(t, diagtest.Codes(r.Verdict))
+	require.Contains(t, r.Open(), diag.Code("zone.dnssec.parent.proof"))
+	require.True(t, r.Partial)
+	require.LessOrEqual(t, *r.Score, 89)
+	require.Contains(t, r.Examined, diag.ScopePart{Part: "the DS records of the parent zone itself", State: diag.NotAnswered})
 }

@@ -136,6 +136,7 @@ func (e *evidence) Unanswered() []rule.Source {
 		note(parents, unasked(v.NS))
 		note(parentDS, unasked(v.DS))
 	}
+	note(parentSecurity, e.Parent.DS.Err() != nil)
 	note(hosts, slices.ContainsFunc(e.Servers, func(s *survey.Server) bool { return e.lookupFailed(s.Name) }))
 	note(servers, e.Exhausted || e.Surplus > 0 || slices.ContainsFunc(e.Addresses, silent))
 	note(aliases, slices.ContainsFunc(e.Chains, func(c survey.Chain) bool {

@@ -98,16 +98,18 @@ func (Category) Values() (codes []string) {
 
 // The sources of the rules other than the probes.
 const (
-	isZone    rule.Source = "zone"      // whether the name is a zone of its own
-	parents   rule.Source = "parents"   // the delegation at each server of the parent zone that is asked
-	parentDS  rule.Source = "DS"        // the DS records there
-	hosts     rule.Source = "hosts"     // the addresses of the name servers
-	servers   rule.Source = "servers"   // what each of them is to the zone
-	origins   rule.Source = "origins"   // the networks that announce their addresses
-	content   rule.Source = "content"   // what any of them was asked
-	within    rule.Source = "within"    // names between others
-	aliases   rule.Source = "aliases"   // where usual names lead
-	mailHosts rule.Source = "mailHosts" // the addresses of the mail servers
+	isZone   rule.Source = "zone"    // whether the name is a zone of its own
+	parents  rule.Source = "parents" // the delegation at each server of the parent zone that is asked
+	parentDS rule.Source = "DS"      // the DS records there
+	// parentSecurity is whether the parent zone is signed, where one of its servers does not prove that there is no DS.
+	parentSecurity rule.Source = "parentSecurity"
+	hosts          rule.Source = "hosts"     // the addresses of the name servers
+	servers        rule.Source = "servers"   // what each of them is to the zone
+	origins        rule.Source = "origins"   // the networks that announce their addresses
+	content        rule.Source = "content"   // what any of them was asked
+	within         rule.Source = "within"    // names between others
+	aliases        rule.Source = "aliases"   // where usual names lead
+	mailHosts      rule.Source = "mailHosts" // the addresses of the mail servers
 	// serviceHosts is where HTTPS records lead.
 	serviceHosts rule.Source = "serviceHosts"
 	primary      rule.Source = "primary" // the addresses of the primary server

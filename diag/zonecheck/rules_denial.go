@@ -27,13 +27,16 @@ var denialRules = rule.Rules[*evidence]{{
 	When:  func(e *evidence) bool { return signed(e) && e.sec.held },
 	Fails: func(e *evidence) rule.Failures { return e.sec.denied },
 }, {
-	Code: "zone.dnssec.parent.proof", Severity: diag.Critical, Weight: 10, Reads: []rule.Source{parentDS},
+	Code: "zone.dnssec.parent.proof", Severity: diag.Critical, Weight: 10,
+	Reads:       []rule.Source{parentDS, parentSecurity},
 	Ref:         "RFC 4035 section 3.1.4.1, section 5.2",
 	Title:       "Signed parent zone does not prove that the domain has no DS record",
 	Requirement: "The parent zone proves that the domain has no DS record",
 	Advice: "Ask the operator of the parent zone to repair its proof: its name servers must return signed NSEC or NSEC3 " +
 		"records that show the delegation and no DS record. Until then validating resolvers reject the domain.",
-	When: func(e *evidence) bool { return delegated(e) && e.cut.dsKnown && len(e.cut.ds) == 0 && e.parentSigned() },
+	When: func(e *evidence) bool {
+		return delegated(e) && e.cut.dsKnown && len(e.cut.ds) == 0 && (e.parentSigned() || e.Parent.DS.Err() != nil)
+	},
 	Fails: func(e *evidence) rule.Failures {
 		var hosts []string
 		for _, v := range e.Parent.Views {

@@ -15,7 +15,8 @@ import (
 // partNames are the sources in words, for a reader of what was not examined.
 var partNames = map[rule.Source]string{
 	isZone: "the delegation", parents: "the delegation in the parent zone",
-	parentDS: "the DS records in the parent zone", hosts: "the addresses of the name servers",
+	parentDS:       "the DS records in the parent zone",
+	parentSecurity: "the DS records of the parent zone itself", hosts: "the addresses of the name servers",
 	origins: "the networks of the name servers", aliases: "aliases below the domain",
 	mailHosts: "the addresses of the mail servers", primary: "the address of the primary server",
 	content: "records below the apex", within: "names between others", identity: "EDNS",

@@ -23,7 +23,7 @@ var rules = sync.OnceValue(func() rule.Rules[*evidence] {
 		engineRules.With(rule.Rule[*evidence]{Category: factorIndexing}),
 		canonicalRules.With(rule.Rule[*evidence]{Category: factorIndexing}),
 		targetRules.With(rule.Rule[*evidence]{Category: factorIndexing, Reads: []rule.Source{fromPage, fromTarget}}),
-		elsewhereRules.With(rule.Rule[*evidence]{Category: factorIndexing}),
+		elsewhereRules.With(rule.Rule[*evidence]{Category: factorIndexing, Reads: []rule.Source{fromPage, fromTarget}}),
 		hreflangRules.With(rule.Rule[*evidence]{Category: factorIndexing}),
 		titleRules.With(rule.Rule[*evidence]{Category: factorMetadata}),
 		headRules.With(rule.Rule[*evidence]{Category: factorMetadata}),
