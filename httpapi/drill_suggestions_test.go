@@ -177,6 +177,9 @@ func (r *drillRun) worse(before *drillReply, advice diag.Recommendation) (faults
 				return nil, false
 			}
 		}
+		if r.c.world.HTTPS[domain].Front != nil {
+			return nil, false // the double cannot change a site behind a box
+		}
 		return []string{"nobody can tell where it is to be published: " + advice.SuggestedValue}, false
 	}
 	after := r.ask()

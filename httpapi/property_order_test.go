@@ -4,6 +4,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"regexp"
@@ -54,6 +55,9 @@ func PlayOrder(t *testing.T, viewOf func(context.Context, *diag.Env, string) (*v
 				return
 			}
 			v, err := viewOf(r.t.Context(), r.again().world.Env(), c.subject())
+			if _, bad := errors.AsType[*diag.InputError](err); bad {
+				return // other operations take more than diag does as a target
+			}
 			require.NoError(t, err)
 			steps := slices.DeleteFunc(v.Steps, func(s view.Step) bool { return strings.Contains(s.Value, " IN TLSA ") })
 			n, faults := r.inOrder(before, steps) // the others are of one world alone
