@@ -238,28 +238,53 @@ func (a *app) newAsker() (ask func() target.Ask, release func(), err error) {
 	if a.server != "" {
 		return func() target.Ask { return a.askServer }, func() {}, nil
 	}
-	env, release, err := a.localEnv()
+	env, release, err := a.ownEnv()
+	if err != nil {
+		return nil, nil, err
+	}
+	if client := queryClient(env); client != nil {
+		a.waitReady = client.Ready
+	}
+	env, err = a.overlayZones(env)
+	if err != nil {
+		release()
+	}
 	return func() target.Ask { return target.Local(env) }, release, err
+}
+
+// queryClient is the client behind the cache of a world; nil if it has none.
+func queryClient(env *diag.Env) *resolver.Client {
+	if cache, ok := env.Resolver.(*resolver.Cache); ok {
+		client, _ := cache.Upstream.(*resolver.Client)
+		return client
+	}
+	return nil
 }
 
 // cacheBytes is the memory for replies that the checks of several targets share. Lookups for one target alone are
 // kept with the target, so that the rest is little.
 const cacheBytes = 8 << 20
 
+// ownEnv is the world that the flags describe, without the zones of --zone.
+func (a *app) ownEnv() (*diag.Env, func(), error) {
+	if a.env != nil {
+		return a.env, func() {}, nil
+	}
+	env, release, err := a.world.Env()
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	if queryClient(env) != nil {
+		env.Resolver.(*resolver.Cache).MaxBytes = cacheBytes
+	}
+	return env, release, nil
+}
+
 // localEnv is the world that the flags describe.
 func (a *app) localEnv() (*diag.Env, func(), error) {
-	env, release := a.env, func() {}
-	if env == nil {
-		var err error
-		if env, release, err = a.world.Env(); err != nil {
-			return nil, nil, usageError{err}
-		}
-	}
-	if cache, ok := env.Resolver.(*resolver.Cache); ok {
-		if client, ok := cache.Upstream.(*resolver.Client); ok {
-			a.waitReady = client.Ready
-			cache.MaxBytes = cacheBytes
-		}
+	env, release, err := a.ownEnv()
+	if err != nil {
+		return nil, nil, err
 	}
 	overlaid, err := a.overlayZones(env)
 	if err != nil {
