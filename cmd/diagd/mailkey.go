@@ -33,7 +33,8 @@ func (f *dkimFlags) add(fs *pflag.FlagSet, selector, key string) {
 	fs.StringVar(&f.domain, "mail-dkim-domain", "",
 		"domain that signs mail with DKIM, of the same organization as --mail-from (default: unsigned)")
 	fs.StringVar(&f.selector, "mail-dkim-selector", selector, "selector of the DKIM key")
-	fs.StringVar(&f.key, "mail-dkim-key", key, "PEM file with the private key that signs mail, RSA or Ed25519; diagd mail key creates one")
+	fs.StringVar(&f.key, "mail-dkim-key", key,
+		"PEM file with the private key that signs mail, RSA or Ed25519; diagd mail key creates one")
 }
 
 // check reads the names.

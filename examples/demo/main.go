@@ -39,7 +39,8 @@ import (
 func main() {
 	listen := flag.String("listen", "127.0.0.1:8089", "address to serve on")
 	once := flag.Bool("once", false, "take the tour, and end")
-	background := flag.Bool("background", false, "serve in the background, and print commands that set DIAG_SERVER and DIAG_KEY")
+	background := flag.Bool("background", false,
+		"serve in the background, and print commands that set DIAG_SERVER and DIAG_KEY")
 	listTour := flag.Bool("tour", false, "print a call of each operation")
 	operator := flag.Bool("operator", false, "let the owner void and credit invoices, as the operator of a server can")
 	flag.Parse()

@@ -1,5 +1,5 @@
-// Package flagvalue describes values that flags cannot take, in plain words: the texts of pflag are those of strconv and
-// time.
+// Package flagvalue describes values that flags cannot take, in plain words: the texts of pflag are those of
+// strconv and time.
 package flagvalue
 
 import (

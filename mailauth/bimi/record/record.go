@@ -15,8 +15,9 @@ import (
 	"github.com/diagkit/diagkit/mailauth/internal/taglist"
 )
 
-// Format is that of the record (section 4.3 of the draft): the tags of DKIM. A name in capitals is accepted and reported
-// as a fault ([BadCase]): names are case-sensitive (RFC 6376 section 3.2), and receivers must not correct capitalization.
+// Format is that of the record (section 4.3 of the draft): the tags of DKIM. A name in capitals is accepted and
+// reported as a fault ([BadCase]): names are case-sensitive (RFC 6376 section 3.2), and receivers must not correct
+// capitalization.
 var Format = taglist.Format{
 	Protocol: "BIMI", Version: "BIMI1", Readers: "Receivers", FoldNames: true,
 	Tags: []taglist.Definition{

@@ -137,7 +137,8 @@ func (a *app) bench(ctx context.Context, f benchFlags) error {
 	return a.print(medians, func(t *printing.Table) {
 		t.Row("WAY", "REQUESTS/S", "P50", "P99", "SERVER CPU/REQUEST", "FACTOR")
 		for i, m := range medians {
-			t.Row(ways[i].name, fmt.Sprintf("%.0f", m.rate()), m.P50, m.P99, fmt.Sprintf("%.1f µs", float64(m.cpu)/float64(time.Microsecond)),
+			t.Row(ways[i].name, fmt.Sprintf("%.0f", m.rate()), m.P50, m.P99,
+				fmt.Sprintf("%.1f µs", float64(m.cpu)/float64(time.Microsecond)),
 				fmt.Sprintf("%.2f", float64(m.cpu)/float64(medians[0].cpu)))
 		}
 	})
